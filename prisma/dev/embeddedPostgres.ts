@@ -109,7 +109,10 @@ function unprivilegedUser(postgres: string): User {
   }
   return {
     identity: {},
-    command: (program, args) => ['unshare', ['--user', '--map-user=65534', '--map-group=65534', '--', program, ...args]],
+    command: (program, args) => [
+      'unshare',
+      ['--user', '--map-user=65534', '--map-group=65534', '--', program, ...args],
+    ],
   }
 }
 

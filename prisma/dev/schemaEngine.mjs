@@ -94,7 +94,9 @@ async function loadEngine() {
   })
   glue.__wbg_set_wasm(instance.exports)
   instance.exports.__wbindgen_start()
-  const datamodels = await Promise.all((flags.datamodels ?? []).map(async (file) => [file, await readFile(file, 'utf8')]))
+  const datamodels = await Promise.all(
+    (flags.datamodels ?? []).map(async (file) => [file, await readFile(file, 'utf8')]),
+  )
   const factory = bindMigrationAwareSqlAdapterFactory(adapterFactory())
   const engine = await glue.SchemaEngine.new(
     { datamodels: datamodels.length > 0 ? datamodels : undefined },

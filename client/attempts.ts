@@ -1,0 +1,104 @@
+import { type Operation, type OperationLink, type OperationResultObserver, TRPCClientError } from '@trpc/client'
+import type { AnyTRPCRouter } from '@trpc/server'
+import { wrap } from '../wire/envelope.js'
+import { backoff } from './backoff.js'
+import { aborted, failed } from './failure.js'
+import type { Intent } from './intents.js'
+import { judge } from './judge.js'
+import type { RetryPolicy } from './options.js'
+
+type Failure = TRPCClientError<AnyTRPCRouter>
+
+export interface Sending {
+  op: Operation
+  intent: Intent
+  policy: RetryPolicy
+  next: Parameters<OperationLink<AnyTRPCRouter>>[0]['next']
+  /** Called once the outcome of the intent is known. */
+  forget(): void
+}
+
+/**
+ * Sends an intent again and again, with one key, until an answer is final, the attempts are used up or the caller
+ * aborts.
+ *
+ * @returns what stops it without an answer
+ */
+export function sendUntilAnswered(
+  { op, intent, policy, next, forget }: Sending,
+  observer: OperationResultObserver<AnyTRPCRouter, unknown>,
+): () => void {
+  let over = false
+  let stopWaiting = (): void => undefined
+
+  const finish = (report: () => void): void => {
+    if (over) return
+    over = true
+    stopWaiting()
+    op.signal?.removeEventListener('abort', onAbort)
+    if (!intent.outcomeUnknown) forget()
+    report()
+  }
+  // The signal alone tells an abort: links report an AbortError also when nobody aborted.
+  const onAbort = (): void => finish(() => observer.error(aborted(op.path, intent)))
+
+  const send = (): void => {
+    intent.attempts += 1
+    const unknownBefore = intent.outcomeUnknown
+    // As long as there is no answer, it may be executing.
+    intent.outcomeUnknown = true
+    let answered = false
+
+    const onFailure = (error: Failure | undefined): void => {
+      if (answered || over) return
+      answered = true
+      stopWaiting()
+      const verdict = judge(error)
+      intent.outcomeUnknown = unknownBefore || verdict.leavesOutcomeUnknown
+      if (!verdict.again || intent.attempts >= policy.maxAttempts) {
+        const reported = error ?? new Error(`${op.path}: the connection ended without an answer`)
+        finish(() => observer.error(failed(reported, intent, verdict)))
+        return
+      }
+      const delay = setTimeout(send, backoff(intent.attempts, policy, verdict.said?.retryAfterMs))
+      stopWaiting = () => clearTimeout(delay)
+    }
+
+    const onTimeout = (): void => {
+      onFailure(TRPCClientError.from(new Error(`${op.path}: no answer within ${policy.attemptTimeoutMs} ms`)))
+    }
+    const timeout = setTimeout(onTimeout, policy.attemptTimeoutMs)
+    stopWaiting = () => clearTimeout(timeout)
+    let value = false
+    const subscription = next({
+      ...op,
+      input: wrap(op.input, { key: intent.key, attempt: intent.attempts }),
+    }).subscribe({
+      next(result) {
+        if (answered || over) return
+        value = true
+        observer.next(result)
+      },
+      error: onFailure,
+      complete() {
+        if (answered || over) return
+        if (!value) return onFailure(undefined)
+        answered = true
+        intent.outcomeUnknown = false
+        finish(() => observer.complete())
+      },
+    })
+    if (answered || over) return // it answered at once, and the next attempt may be under way
+    stopWaiting = () => {
+      clearTimeout(timeout)
+      subscription.unsubscribe()
+    }
+  }
+
+  if (op.signal?.aborted) onAbort()
+  else {
+    op.signal?.addEventListener('abort', onAbort)
+    send()
+  }
+  return () => finish(() => undefined)
+}

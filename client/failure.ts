@@ -1,0 +1,52 @@
+import { TRPCClientError } from '@trpc/client'
+import type { AttemptOutcome, Reason } from '../wire/reasons.js'
+import type { Intent } from './intents.js'
+import type { Verdict } from './judge.js'
+
+/** What is known when an intent was given up. */
+export interface IdempotencyFailure {
+  /** The key of the intent. Sent again with it, the intent executes at most once. */
+  key: string
+  /** How often it was sent. */
+  attempts: number
+  /** Whether the mutation was executed by any attempt. `UNKNOWN`: only sending the same key again decides. */
+  outcome: AttemptOutcome
+  /** Whether the last attempt executed it. */
+  attemptOutcome: AttemptOutcome
+  /** Why the server refused or failed the last attempt, where it said so. */
+  reason?: Reason
+  /** Milliseconds after which the same key may be sent again, where the server knows. */
+  retryAfterMs?: number
+}
+
+/** Where a failure travels: tRPC's client errors have a place for whatever links know. */
+const META = 'idempotency'
+
+/** Reads what the link knows of a failed mutation; `undefined` for an error that did not pass through the link. */
+export function idempotencyErrorOf(error: unknown): IdempotencyFailure | undefined {
+  const meta = (error as { meta?: Record<string, unknown> } | null | undefined)?.meta
+  return meta?.[META] as IdempotencyFailure | undefined
+}
+
+/** The error that the caller sees, with all that is known of the intent. */
+export function failed(error: Error, intent: Intent, verdict: Verdict): TRPCClientError<never> {
+  const failure: IdempotencyFailure = {
+    key: intent.key,
+    attempts: intent.attempts,
+    outcome: intent.outcomeUnknown ? 'UNKNOWN' : verdict.attemptOutcome,
+    attemptOutcome: verdict.attemptOutcome,
+    ...(verdict.said !== undefined && { reason: verdict.said.reason }),
+    ...(verdict.said?.retryAfterMs !== undefined && { retryAfterMs: verdict.said.retryAfterMs }),
+  }
+  return TRPCClientError.from(error, { meta: { [META]: failure } })
+}
+
+/** The error of a caller who aborted. Its cause is an `AbortError`, as it is without this link. */
+export function aborted(path: string, intent: Intent): TRPCClientError<never> {
+  const known = intent.outcomeUnknown
+    ? 'it may have been executed; send it again with the same idempotency key to find out'
+    : 'it was not executed'
+  const error = new DOMException(`${path} was aborted: ${known}.`, 'AbortError')
+  const attemptOutcome = intent.outcomeUnknown ? 'UNKNOWN' : 'NOT_EXECUTED'
+  return failed(error, intent, { again: false, attemptOutcome, leavesOutcomeUnknown: false, said: undefined })
+}

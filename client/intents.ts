@@ -1,0 +1,63 @@
+import type { Operation } from '@trpc/client'
+import { v7 } from 'uuid'
+import { KEY_PATTERN } from '../wire/key.js'
+
+/** One thing that the user wants done once, however often it is sent. */
+export interface Intent {
+  readonly key: string
+  /** How often it was sent. */
+  attempts: number
+  /** Whether one of its attempts may have been executed. */
+  outcomeUnknown: boolean
+}
+
+export interface Intents {
+  /**
+   * The intent of an operation: the same one whenever the operation comes by, as it does when a link above retries.
+   *
+   * @throws TypeError where `context.idempotencyKey` is given and is no key
+   */
+  of(op: Operation): Intent
+  /** Forgets an intent whose outcome is known: if it is sent again, that is a new one. */
+  end(op: Operation): void
+}
+
+/**
+ * Intents whose outcome stayed unknown are kept, in case a link above sends the operation once more. Nothing tells when
+ * that can no longer happen, so the oldest go first past this number; at about 100 bytes each, a megabyte.
+ */
+const MOST_KEPT = 10_000
+
+/**
+ * Keeps the intents of one client by the id of their operation. Not by the operation itself: other links clone it. And
+ * not in its context: two operations can share one context object.
+ */
+export function createIntents(): Intents {
+  const byId = new Map<number, Intent>()
+  return {
+    of(op) {
+      const known = byId.get(op.id)
+      if (known !== undefined) return known
+      const intent: Intent = { key: givenKey(op) ?? v7(), attempts: 0, outcomeUnknown: false }
+      byId.set(op.id, intent)
+      for (const oldest of byId.keys()) {
+        if (byId.size <= MOST_KEPT) break
+        byId.delete(oldest)
+      }
+      return intent
+    },
+    end(op) {
+      byId.delete(op.id)
+    },
+  }
+}
+
+function givenKey(op: Operation): string | undefined {
+  if (!('idempotencyKey' in op.context)) return undefined
+  const key = op.context['idempotencyKey']
+  if (typeof key === 'string' && KEY_PATTERN.test(key)) return key
+  // A key that is present and undefined is a forgotten one. A fresh key in its place would send the intent twice.
+  throw new TypeError(
+    `${op.path}: context.idempotencyKey must be a UUIDv7 in lower case, got ${typeof key === 'string' ? `'${key}'` : String(key)}`,
+  )
+}

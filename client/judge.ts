@@ -1,0 +1,71 @@
+import { TRPC_ERROR_CODES_BY_NUMBER } from '@trpc/server/rpc'
+import { type IdempotencyErrorData, readErrorData } from '../wire/errorData.js'
+import { type AttemptOutcome, REASONS } from '../wire/reasons.js'
+
+/** What one failed attempt means. */
+export interface Verdict {
+  /** Whether the same key may be sent again. */
+  again: boolean
+  /** What is known of the effect of this attempt. */
+  attemptOutcome: AttemptOutcome
+  /** Whether, after this answer, the operation may have been executed by this attempt or another. */
+  leavesOutcomeUnknown: boolean
+  /** What the server said of idempotency, where it did. */
+  said: IdempotencyErrorData | undefined
+}
+
+/** Answers that pass: the same request may well succeed a little later. */
+const PASSING = new Set([
+  'TOO_MANY_REQUESTS',
+  'SERVICE_UNAVAILABLE',
+  'BAD_GATEWAY',
+  'GATEWAY_TIMEOUT',
+  'TIMEOUT',
+  'INTERNAL_SERVER_ERROR',
+])
+
+/** Codes that say nothing of how far the server got. Every other one is a refusal. */
+const INDEFINITE = new Set([
+  'INTERNAL_SERVER_ERROR',
+  'NOT_IMPLEMENTED',
+  'BAD_GATEWAY',
+  'SERVICE_UNAVAILABLE',
+  'GATEWAY_TIMEOUT',
+  'TIMEOUT',
+  'CLIENT_CLOSED_REQUEST',
+])
+
+/**
+ * Judges a failed attempt.
+ *
+ * @param error what the next link reported; `undefined` where it completed without an answer, as tRPC's own links can
+ */
+export function judge(error: { shape?: unknown } | undefined): Verdict {
+  const shape = error?.shape as { code?: unknown; data?: unknown } | null | undefined
+  const said = readErrorData(shape?.data)
+  if (said !== undefined) {
+    return {
+      again: REASONS[said.reason].sameKeyAgain === 'after a delay',
+      attemptOutcome: said.attemptOutcome,
+      // In flight: this attempt did nothing, but another attempt at the same operation is running.
+      leavesOutcomeUnknown: said.attemptOutcome === 'UNKNOWN' || said.reason === 'IN_FLIGHT',
+      said,
+    }
+  }
+  const code = codeOf(shape?.code)
+  if (code === undefined) {
+    return { again: true, attemptOutcome: 'UNKNOWN', leavesOutcomeUnknown: true, said: undefined }
+  }
+  const indefinite = INDEFINITE.has(code)
+  return {
+    again: PASSING.has(code),
+    attemptOutcome: indefinite ? 'UNKNOWN' : 'NOT_EXECUTED',
+    leavesOutcomeUnknown: indefinite,
+    said: undefined,
+  }
+}
+
+/** A gateway's `{"error":{"code":503}}` passes tRPC's check for an envelope: only tRPC's own numbers are tRPC's word. */
+function codeOf(code: unknown): string | undefined {
+  return typeof code === 'number' ? (TRPC_ERROR_CODES_BY_NUMBER as Record<number, string | undefined>)[code] : undefined
+}

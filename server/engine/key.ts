@@ -1,0 +1,23 @@
+import { validate, version } from 'uuid'
+import { KEY_PATTERN } from '../../wire/key.js'
+import type { IdempotencyKey } from './record.js'
+
+/** A key, or a sentence that says what is wrong with it. */
+export type CheckedKey = { ok: true; key: IdempotencyKey; birth: number } | { ok: false; complaint: string }
+
+/**
+ * Checks that a key is a UUIDv7 in lower case and reads its birth: the first 48 bits, in milliseconds since 1970.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc9562#name-uuid-version-7
+ */
+export function checkKey(given: string): CheckedKey {
+  if (!validate(given) || version(given) !== 7) return { ok: false, complaint: `${quoted(given)} is no UUIDv7` }
+  // Two spellings of one key would be two operations.
+  if (given !== given.toLowerCase()) return { ok: false, complaint: `${quoted(given)} must be in lower case` }
+  return { ok: true, key: given as IdempotencyKey, birth: Number.parseInt(given.slice(0, 8) + given.slice(9, 13), 16) }
+}
+
+/** What was sent in the key's place is shown, unless it could be anything: a header or a log must not carry it. */
+function quoted(given: string): string {
+  return KEY_PATTERN.test(given) || /^[\w-]{1,16}$/.test(given) ? `'${given}'` : `A text of ${given.length} characters`
+}

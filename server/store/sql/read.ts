@@ -1,0 +1,31 @@
+import { age } from './age.js'
+import type { Tables } from './tables.js'
+
+export interface ReadRow {
+  age: string
+  /** `null` where there is no row. */
+  status: string | null
+  fingerprint: Uint8Array | null
+  result: string | null
+  result_kind: string | null
+  /** Milliseconds; negative once the lease is over, `null` without one. */
+  lease_left_ms: number | null
+}
+
+/**
+ * Reads what the table knows of an operation, and the age of its key. Always one row.
+ *
+ * $1 key, $2 scope, $3 birth, $4 retention, $5 skew (milliseconds)
+ */
+export function read(tables: Tables): string {
+  return `
+    select
+      age.age,
+      found.status,
+      found.fingerprint,
+      found.result,
+      found.result_kind,
+      (extract(epoch from found.lease_expires_at - clock_timestamp()) * 1000)::float8 as lease_left_ms
+    from (${age(tables)}) as age
+    left join ${tables.keys} as found on found.key = $1::text and found.scope = $2::text`
+}

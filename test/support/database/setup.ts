@@ -1,0 +1,37 @@
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import type { TestProject } from 'vitest/node'
+import { prisma } from '../../../prisma/dev/prismaCli.js'
+import { startDatabaseSource } from './source.js'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    database: { maintenanceUrl: string; templateUrl: string; description: string }
+  }
+}
+
+/** Migrates one template database for the whole run; each test file copies it. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const source = await startDatabaseSource()
+  console.log(`Postgres for this run: ${source.description}`)
+  const template = `idempotency_template_${randomBytes(4).toString('hex')}`
+  const templateUrl = source.url(template)
+  await prisma(['migrate', 'deploy'], templateUrl)
+  await query(templateUrl, 'create table test_runs (id serial primary key, label text not null)')
+  const maintenanceUrl = source.url('postgres')
+  project.provide('database', { maintenanceUrl, templateUrl, description: source.description })
+  return async () => {
+    await query(maintenanceUrl, `drop database if exists "${template}" with (force)`)
+    await source.stop()
+  }
+}
+
+async function query(url: string, sql: string): Promise<void> {
+  const client = new pg.Client(url)
+  await client.connect()
+  try {
+    await client.query(sql)
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,21 @@
+import path from 'node:path'
+import { defineConfig } from 'vitest/config'
+
+const source = (file: string) => path.join(import.meta.dirname, file)
+
+export default defineConfig({
+  resolve: {
+    alias: {
+      'trpc-idempotency/client': source('client/index.ts'),
+      'trpc-idempotency/server': source('server/index.ts'),
+    },
+  },
+  test: {
+    include: ['test/**/*.test.ts'],
+    globalSetup: ['test/support/database/setup.ts'],
+    reporters: ['default', './test/support/closingLine.ts'],
+    // Real processes and real databases: slow machines need the room, and nothing here waits for time to pass.
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+  },
+})
