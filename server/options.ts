@@ -73,7 +73,7 @@ const sharedShape = {
       isSerializer,
       'must have the methods serialize and deserialize (of a transformer of two parts, give the output part)',
     )
-    .default(jsonSerializer),
+    .default(() => jsonSerializer),
   // Three days: an intent that was stored on Friday evening is still answered on Monday morning.
   retentionMs: milliseconds(MINUTE, Number.MAX_SAFE_INTEGER).default(72 * HOUR),
   // Clocks that synchronise are off by seconds, those set by hand by minutes. A key from the future is only kept longer.

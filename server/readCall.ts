@@ -1,9 +1,10 @@
 import { unwrap } from '../wire/envelope.js'
 import { fingerprint } from './engine/fingerprint.js'
 import { checkKey } from './engine/key.js'
-import type { Operation, Scope } from './engine/record.js'
+import type { Fingerprint, Operation, Scope } from './engine/record.js'
 import { checkScope } from './engine/scope.js'
 import type { Serializer } from './engine/serializer.js'
+import { findTransient } from './engine/transient.js'
 import { IdempotencyError } from './errors.js'
 
 /** What is read of a call before anything runs. */
@@ -29,7 +30,8 @@ export interface CallReader {
 /**
  * Finds out whose operation a call is, and which.
  *
- * @throws IdempotencyError KEY_MISSING, KEY_INVALID or SCOPE_MISSING; and the TRPCError that `scope` may throw
+ * @throws IdempotencyError KEY_MISSING, KEY_INVALID or SCOPE_MISSING; the TRPCError that `scope` may throw; TypeError for
+ *   an input that cannot be told from others, which only a caller in this process can give
  */
 export async function readCall(call: IncomingCall, { scope, serializer }: CallReader): Promise<ReadCall> {
   const unwrapped = unwrap(await call.getRawInput())
@@ -43,7 +45,7 @@ export async function readCall(call: IncomingCall, { scope, serializer }: CallRe
     birth: checked.birth,
     scope: await scopeOf(call, scope),
     procedure: call.path,
-    fingerprint: fingerprint(call.path, input, serializer),
+    fingerprint: fingerprintOf(call, input, serializer),
   }
   return { operation, attempt: carried.attempt, input }
 }
@@ -60,6 +62,16 @@ async function scopeOf(call: IncomingCall, scope: CallReader['scope']): Promise<
   const checked = checkScope(given)
   if (!checked.ok) throw scopeMissing(call, checked.complaint)
   return checked.scope
+}
+
+function fingerprintOf({ path }: IncomingCall, input: unknown, serializer: Serializer): Fingerprint {
+  const transient = findTransient(input)
+  if (transient !== undefined) throw new TypeError(`${path}: the input holds ${transient}, which has no fingerprint`)
+  try {
+    return fingerprint(path, input, serializer)
+  } catch (cause) {
+    throw new TypeError(`${path}: the serializer refused the input, so it has no fingerprint`, { cause })
+  }
 }
 
 function keyMissing({ path }: IncomingCall): IdempotencyError {

@@ -1,42 +1,162 @@
-import { createTRPCClient, httpBatchLink } from '@trpc/client'
-import { idempotencyLink } from 'trpc-idempotency/client'
+import { TRPCError } from '@trpc/server'
 import { v7 } from 'uuid'
 import { expect, test } from 'vitest'
 import { useDatabase } from '../support/database/testDatabase.js'
 import { serve } from '../support/httpServer.js'
+import { rawCall } from '../support/rawCall.js'
 import { authed, OrderInput, shopIdempotency, t } from '../support/shop.js'
 
 const db = useDatabase()
 
-test('a first call executes, and its repeat replays', async () => {
-  const idempotency = shopIdempotency(db.prisma)
-  const router = t.router({
+/** A shop whose orders are counted by `label`, and whose handler does `then` once it has written. */
+function shop(label: string, after: () => void | Promise<void> = () => undefined) {
+  const idempotent = shopIdempotency(db.prisma).transaction(authed)
+  return t.router({
     order: t.router({
-      create: idempotency
-        .transaction(authed)
-        .input(OrderInput)
-        .mutation(async ({ ctx, input }) => {
-          await db.countRun('a')
-          const o = await ctx.tx.order.create({ data: { customer: ctx.user.id, ...input } })
-          return { id: o.id, at: o.createdAt }
-        }),
+      create: idempotent.input(OrderInput).mutation(async ({ ctx, input }) => {
+        await db.countRun(label)
+        const order = await ctx.tx.order.create({ data: { customer: label, ...input } })
+        await after()
+        return { id: order.id, item: order.item }
+      }),
     }),
   })
-  const url = await serve(router)
-  const client = createTRPCClient<typeof router>({
-    links: [
-      idempotencyLink<typeof router>({ mutations: { 'order.create': true } }),
-      httpBatchLink({ url, headers: { 'x-user': 'alice' } }),
-    ],
-  })
+}
+
+async function ordersOf(label: string) {
+  return (await db.orders()).filter(({ customer }) => customer === label)
+}
+
+test('a first call executes and is stored; its repeat is answered from the row', async () => {
+  const url = await serve(shop('repeat'))
+  const call = { path: 'order.create', key: v7(), input: { item: 'tea', cents: 350 } }
+
+  const first = await rawCall(url, call)
+  const repeat = await rawCall(url, call)
+  const retry = await rawCall(url, { ...call, attempt: 2 })
+
+  expect(first.status).toBe(200)
+  expect(first.data).toEqual({ id: expect.any(Number), item: 'tea' })
+  expect(repeat.text).toBe(first.text)
+  expect(retry.text).toBe(first.text)
+  expect(await db.runs('repeat')).toBe(1)
+  expect(await ordersOf('repeat')).toEqual([{ customer: 'repeat', item: 'tea', cents: 350 }])
+  const rows = (await db.keys()).filter(({ key }) => key === call.key)
+  expect(rows).toEqual([
+    {
+      key: call.key,
+      scope: 'alice',
+      procedure: 'order.create',
+      fingerprint: expect.any(Buffer),
+      status: 'settled',
+      result: JSON.stringify(first.data),
+      result_kind: 'value',
+      fence: 1,
+      on_unknown: null,
+      attempts: 1,
+      claimed_at: expect.any(Date),
+      lease_expires_at: null,
+      settled_at: expect.any(Date),
+    },
+  ])
+})
+
+test('two intents execute twice, though their input is the same', async () => {
+  const url = await serve(shop('two intents'))
+  const call = { path: 'order.create', input: { item: 'tea', cents: 350 } }
+  const [a, b] = await Promise.all([rawCall(url, { ...call, key: v7() }), rawCall(url, { ...call, key: v7() })])
+  expect((a.data as { id: number }).id).not.toBe((b.data as { id: number }).id)
+  expect(await db.runs('two intents')).toBe(2)
+})
+
+const failures: [string, () => void, number][] = [
+  ['a TRPCError', () => void thrown(new TRPCError({ code: 'CONFLICT', message: 'sold out' })), 409],
+  ['any other error', () => void thrown(new RangeError('boom')), 500],
+  ['a text', () => void thrown('just text'), 500],
+]
+
+function thrown(error: unknown): never {
+  throw error
+}
+
+test.each(failures)(
+  'a handler that throws %s leaves nothing behind, and the next attempt runs',
+  async (name, fail, status) => {
+    const label = `fails with ${name}`
+    let failing = true
+    const url = await serve(shop(label, () => (failing ? fail() : undefined)))
+    const call = { path: 'order.create', key: v7(), input: { item: 'tea', cents: 350 } }
+
+    const failed = await rawCall(url, call)
+    expect(failed.status).toBe(status)
+    expect(failed.error?.data['idempotency']).toBeUndefined()
+    expect(await ordersOf(label)).toEqual([])
+    expect((await db.keys()).filter(({ key }) => key === call.key)).toEqual([])
+
+    failing = false
+    const next = await rawCall(url, { ...call, attempt: 2 })
+    expect(next.status).toBe(200)
+    expect(await db.runs(label)).toBe(2)
+    expect(await ordersOf(label)).toHaveLength(1)
+  },
+)
+
+test('what a handler wrote is seen by others only together with the stored result', async () => {
+  const seen: unknown[] = []
+  const label = 'together'
+  const url = await serve(
+    shop(label, async () => {
+      seen.push(
+        await ordersOf(label),
+        (await db.keys()).filter(({ scope }) => scope === 'tom'),
+      )
+    }),
+  )
+  await rawCall(url, { path: 'order.create', key: v7(), input: { item: 'tea', cents: 350 }, user: 'tom' })
+  expect(seen).toEqual([[], []])
+  expect(await ordersOf(label)).toHaveLength(1)
+  expect((await db.keys()).filter(({ scope }) => scope === 'tom')).toHaveLength(1)
+})
+
+test('an invalid input is the parser’s error, and costs no key', async () => {
+  const url = await serve(shop('invalid'))
   const key = v7()
-  const a = await client.order.create.mutate({ item: 'tea', cents: 5 }, { context: { idempotencyKey: key } })
-  const b = await client.order.create.mutate({ item: 'tea', cents: 5 }, { context: { idempotencyKey: key } })
-  expect(b).toEqual(a)
-  expect(await db.runs('a')).toBe(1)
-  console.log(await db.keys())
-  const e = await client.order.create
-    .mutate({ item: 'tea', cents: 6 }, { context: { idempotencyKey: key } })
-    .catch((e) => e)
-  console.log(e.shape, e.meta.idempotency)
+  const refused = await rawCall(url, { path: 'order.create', key, input: { item: 'tea', cents: 'many' } })
+  expect(refused.status).toBe(400)
+  expect(await db.runs('invalid')).toBe(0)
+  expect((await db.keys()).filter((row) => row.key === key)).toEqual([])
+})
+
+test('what a parser strips does not reach the handler past it', async () => {
+  const inputs: unknown[] = []
+  const router = t.router({
+    echo: shopIdempotency(db.prisma)
+      .transaction(authed)
+      .input(OrderInput)
+      .mutation(({ input }) => {
+        inputs.push(input)
+      }),
+  })
+  const url = await serve(router)
+  await rawCall(url, { path: 'echo', key: v7(), input: { item: 'tea', cents: 1, admin: true } })
+  expect(inputs).toEqual([{ item: 'tea', cents: 1 }])
+})
+
+test('the settings of the application hold again when the handler runs, and the transaction is bounded', async () => {
+  const settings: Record<string, string>[] = []
+  const router = t.router({
+    look: shopIdempotency(db.prisma, { timeoutMs: 4000 })
+      .transaction(authed)
+      .mutation(async ({ ctx }) => {
+        settings.push(
+          ...(await ctx.tx.$queryRaw<Record<string, string>[]>`
+            select current_setting('lock_timeout') as lock,
+              current_setting('statement_timeout') as statement,
+              current_setting('idle_in_transaction_session_timeout') as idle`),
+        )
+      }),
+  })
+  const url = await serve(router)
+  await rawCall(url, { path: 'look', key: v7() })
+  expect(settings).toEqual([{ lock: '0', statement: '4s', idle: '5s' }])
 })

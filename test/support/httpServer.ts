@@ -1,14 +1,13 @@
-import type { IncomingMessage, Server } from 'node:http'
+import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { AnyTRPCRouter } from '@trpc/server'
 import { createHTTPServer } from '@trpc/server/adapters/standalone'
 import { onTestFinished } from 'vitest'
-import type { Context } from './shop.js'
+import { contextOf } from './httpServerContext.js'
 
 /** Serves a router over real HTTP until the test ends; gives its URL. */
 export async function serve(router: AnyTRPCRouter): Promise<string> {
-  const server = createHTTPServer({ router, createContext: ({ req }: { req: IncomingMessage }) => contextOf(req) })
-  return listen(server)
+  return listen(createHTTPServer({ router, createContext: ({ req }) => contextOf(req) }))
 }
 
 /** Listens on a free port until the test ends; gives the URL. */
@@ -19,9 +18,4 @@ export async function listen(server: Server): Promise<string> {
     await new Promise((resolve) => server.close(resolve))
   })
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-}
-
-export function contextOf(req: IncomingMessage): Context {
-  const user = req.headers['x-user']
-  return { user: typeof user === 'string' ? { id: user } : null }
 }
