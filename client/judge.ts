@@ -14,26 +14,14 @@ export interface Verdict {
   said: IdempotencyErrorData | undefined
 }
 
-/** Answers that pass: the same request may well succeed a little later. */
-const PASSING = new Set([
-  'TOO_MANY_REQUESTS',
-  'SERVICE_UNAVAILABLE',
-  'BAD_GATEWAY',
-  'GATEWAY_TIMEOUT',
-  'TIMEOUT',
-  'INTERNAL_SERVER_ERROR',
-])
+/**
+ * Answers that pass: the same request may well succeed a little later. By their numbers tRPC's codes for 500, 502, 503
+ * and 504 are one, INTERNAL_SERVER_ERROR.
+ */
+const PASSING = new Set(['INTERNAL_SERVER_ERROR', 'TIMEOUT', 'TOO_MANY_REQUESTS'])
 
 /** Codes that say nothing of how far the server got. Every other one is a refusal. */
-const INDEFINITE = new Set([
-  'INTERNAL_SERVER_ERROR',
-  'NOT_IMPLEMENTED',
-  'BAD_GATEWAY',
-  'SERVICE_UNAVAILABLE',
-  'GATEWAY_TIMEOUT',
-  'TIMEOUT',
-  'CLIENT_CLOSED_REQUEST',
-])
+const INDEFINITE = new Set(['INTERNAL_SERVER_ERROR', 'TIMEOUT', 'CLIENT_CLOSED_REQUEST'])
 
 /**
  * Judges a failed attempt.
@@ -58,7 +46,8 @@ export function judge(error: { shape?: unknown } | undefined): Verdict {
   }
   const indefinite = INDEFINITE.has(code)
   return {
-    again: PASSING.has(code),
+    // It shares its number with those that pass, and never does.
+    again: PASSING.has(code) && (shape?.data as { code?: unknown } | undefined)?.code !== 'NOT_IMPLEMENTED',
     attemptOutcome: indefinite ? 'UNKNOWN' : 'NOT_EXECUTED',
     leavesOutcomeUnknown: indefinite,
     said: undefined,
