@@ -12,6 +12,8 @@ export default defineConfig({
   },
   test: {
     include: ['test/**/*.test.ts'],
+    // The type tests are compiled, not run: each of their expectations is an error of tsc when it is wrong.
+    typecheck: { enabled: true, include: ['test/types/**/*.test-d.ts'] },
     globalSetup: ['test/support/database/setup.ts'],
     reporters: ['default', './test/support/closingLine.ts'],
     // Real processes and real databases: slow machines need the room, and nothing here waits for time to pass.

@@ -3,11 +3,13 @@ import type { Idempotent } from '../wire/mark.js'
 
 type Join<Prefix extends string, Key extends string> = Prefix extends '' ? Key : `${Prefix}.${Key}`
 
-/** `keyof Idempotent` is the mark itself: a symbol that no other meta type can have. */
+/** `keyof Idempotent` is the mark itself: a symbol that no other meta type can have, but `any`, which has everything. */
 type IsIdempotent<Procedure> = Procedure extends AnyTRPCMutationProcedure
-  ? keyof Idempotent extends keyof Procedure['meta']
-    ? true
-    : false
+  ? 0 extends 1 & Procedure['meta']
+    ? false
+    : keyof Idempotent extends keyof Procedure['meta']
+      ? true
+      : false
   : false
 
 /** The paths of the mutations of a router that are idempotent on the server (`true`) or are not (`false`). */

@@ -7,14 +7,17 @@ export interface MutationOptions {
   attemptTimeoutMs?: number
 }
 
+/** Without any idempotent path, nothing can be listed; a mapped type without properties would let anything pass. */
+type ListedMutations<Router extends AnyTRPCRouter> = [IdempotentPaths<Router>] extends [never]
+  ? Record<string, never>
+  : { [Path in IdempotentPaths<Router>]: true | MutationOptions }
+
 export interface IdempotencyLinkOptions<Router extends AnyTRPCRouter> {
   /**
    * The mutations that get a key and are retried: each path that is idempotent on the server, and no other. `'all'`
    * where every mutation of the router is.
    */
-  mutations:
-    | { [Path in IdempotentPaths<Router>]: true | MutationOptions }
-    | ([OtherMutationPaths<Router>] extends [never] ? 'all' : never)
+  mutations: ListedMutations<Router> | ([OtherMutationPaths<Router>] extends [never] ? 'all' : never)
   /** How often an intent is sent at the most, the first time included. Default 5. */
   maxAttempts?: number
   /** Milliseconds after which an attempt without an answer is given up and repeated. Default 30,000. */

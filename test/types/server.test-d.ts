@@ -1,0 +1,93 @@
+import { type inferProcedureInput, type inferRouterOutputs, initTRPC } from '@trpc/server'
+import { createIdempotency, type IdempotencyContext, withIdempotencyKey } from 'trpc-idempotency/server'
+import { expectTypeOf, test } from 'vitest'
+import { z } from 'zod'
+import type { Prisma, PrismaClient } from '../../generated/prisma/client.js'
+
+declare const prisma: PrismaClient
+
+interface Context {
+  user: { id: string } | null
+  requestId: string
+}
+
+const t = initTRPC.context<Context>().meta<{ audit?: boolean }>().create()
+const authed = t.procedure.use(({ ctx, next }) => next({ ctx: { user: ctx.user ?? { id: '' }, org: 'o' } }))
+const idempotency = createIdempotency({ prisma, scope: ({ ctx }: { ctx: { user: { id: string } } }) => ctx.user.id })
+const idempotent = idempotency.transaction(authed)
+
+test('ctx.tx is exactly the application’s own transaction client', () => {
+  idempotent.mutation(({ ctx }) => {
+    expectTypeOf(ctx.tx).toEqualTypeOf<Prisma.TransactionClient>()
+    // @ts-expect-error no such model
+    ctx.tx.nope
+  })
+})
+
+test('ctx.tx of an extended client has its extensions', () => {
+  const extended = prisma.$extends({
+    model: { order: { tea: (cents: number) => ({ cents }) } },
+    result: { order: { price: { needs: { cents: true }, compute: ({ cents }) => `${cents / 100}` } } },
+  })
+  const wrapped = createIdempotency({ prisma: extended, scope: () => 'all' }).transaction(authed)
+  wrapped.mutation(async ({ ctx }) => {
+    void extended.$transaction(async (tx) => expectTypeOf(ctx.tx).toEqualTypeOf(tx))
+    expectTypeOf(ctx.tx.order.tea(1)).toEqualTypeOf<{ cents: number }>()
+    const order = await ctx.tx.order.findFirstOrThrow()
+    expectTypeOf(order.price).toEqualTypeOf<string>()
+  })
+})
+
+test('earlier keys of ctx stay, with the types that earlier middlewares gave them', () => {
+  idempotent.mutation(({ ctx }) => {
+    expectTypeOf(ctx.user).toEqualTypeOf<{ id: string }>()
+    expectTypeOf(ctx.org).toEqualTypeOf<string>()
+    expectTypeOf(ctx.requestId).toEqualTypeOf<string>()
+    expectTypeOf(ctx.idempotency).toEqualTypeOf<IdempotencyContext>()
+  })
+})
+
+test('a procedure whose context lacks what scope needs does not compile', () => {
+  // @ts-expect-error ctx.user may be null here
+  idempotency.transaction(t.procedure)
+  const other = initTRPC.context<{ tenant: string }>().create()
+  // @ts-expect-error no ctx.user at all
+  idempotency.transaction(other.procedure)
+  createIdempotency({ prisma, scope: () => 'all' }).transaction(t.procedure)
+})
+
+test('inputs and outputs are what they were', () => {
+  const router = t.router({
+    create: idempotent.input(z.object({ item: z.string() })).mutation(({ input }) => {
+      expectTypeOf(input).toEqualTypeOf<{ item: string }>()
+      return { id: 1, at: new Date() }
+    }),
+    checked: idempotent
+      .meta({ audit: true })
+      .input(z.string().transform(Number))
+      .output(z.object({ ok: z.boolean() }))
+      .mutation(({ input }) => ({ ok: input > 0 })),
+    earlier: idempotency.transaction(authed.input(z.object({ n: z.number() }))).mutation(({ input }) => input.n),
+  })
+  expectTypeOf<inferProcedureInput<(typeof router)['create']>>().toEqualTypeOf<{ item: string }>()
+  expectTypeOf<inferProcedureInput<(typeof router)['checked']>>().toEqualTypeOf<string>()
+  type Outputs = inferRouterOutputs<typeof router>
+  expectTypeOf<Outputs['create']>().toEqualTypeOf<{ id: number; at: string }>()
+  expectTypeOf<Outputs['checked']>().toEqualTypeOf<{ ok: boolean }>()
+  expectTypeOf<Outputs['earlier']>().toEqualTypeOf<number>()
+})
+
+test('withIdempotencyKey keeps the type of the input', () => {
+  expectTypeOf(withIdempotencyKey({ item: 'tea' }, 'key')).toEqualTypeOf<{ item: string }>()
+  // @ts-expect-error a key is a text
+  withIdempotencyKey({ item: 'tea' }, undefined)
+})
+
+test('the client given as prisma must be one', () => {
+  // @ts-expect-error no $transaction
+  createIdempotency({ prisma: {}, scope: () => 'all' })
+  // @ts-expect-error scope is required
+  createIdempotency({ prisma })
+  // @ts-expect-error no such option
+  createIdempotency({ prisma, scope: () => 'all', retentionHours: 72 })
+})
