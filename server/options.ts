@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 import { z } from 'zod'
 import { jsonSerializer, type Serializer } from './engine/serializer.js'
+import type { IsolationLevel } from './store/sqlDatabase.js'
 
 /**
  * How transaction mode behaves. Given to `createIdempotency` for all procedures, and to `transaction` for one.
@@ -15,12 +16,18 @@ export interface TransactionOptions {
   timeoutMs?: number
   /** How long to wait for a connection from the pool, in ms (Prisma's `maxWait`). Default 2,000. */
   maxWaitMs?: number
+  /** The isolation level of the transaction. The database's own default when left out. */
+  isolationLevel?: IsolationLevel
+  /** How often the transaction is run again after a serialization failure or a deadlock. Default 3. */
+  maxReruns?: number
   /** How large a serialised result may be, in bytes of UTF-8. Default 1 MiB. */
   maxResultBytes?: number
 }
 
-/** The same, with nothing left out. */
-export type TransactionSettings = Required<TransactionOptions>
+/** The same with its defaults. Only the isolation level may still be left out: the database has a default of its own. */
+export interface TransactionSettings extends Required<Omit<TransactionOptions, 'isolationLevel'>> {
+  isolationLevel?: IsolationLevel | undefined
+}
 
 /** What holds for all procedures of one `createIdempotency`. */
 export interface SharedOptions extends TransactionOptions {
@@ -50,7 +57,8 @@ const DAY = 24 * HOUR
 /** The largest number of milliseconds that Postgres' timeouts and Node's timers take. */
 const LONGEST_TIMER_MS = 2_147_483_647
 
-const milliseconds = (least: number, most = LONGEST_TIMER_MS) => z.int().min(least).max(most)
+const wholeNumber = (least: number, most: number) => z.int().min(least).max(most)
+const milliseconds = (least: number, most = LONGEST_TIMER_MS) => wholeNumber(least, most)
 
 const transactionShape = {
   // Longer than any transaction may take by default, so that a duplicate gets the answer and not a refusal; shorter
@@ -62,9 +70,13 @@ const transactionShape = {
   // Prisma's own defaults: wrapping a procedure should not change how long its transaction may take.
   timeoutMs: milliseconds(1).default(5 * SECOND),
   maxWaitMs: milliseconds(1).default(2 * SECOND),
+  isolationLevel: z.enum(['ReadCommitted', 'RepeatableRead', 'Serializable']).optional(),
+  // Each rerun doubles its pause, and three of them part two transactions that fought over the same rows. Who needs more
+  // has rows that many fight over, and should hear of it.
+  maxReruns: wholeNumber(0, 100).default(3),
   // The answer to a mutation is a receipt, and is kept for days. Who returns more than a megabyte returns a report, and
   // learns it from an error rather than from the size of the table.
-  maxResultBytes: milliseconds(1, 256 * 1024 * 1024).default(1024 * 1024),
+  maxResultBytes: wholeNumber(1, 256 * 1024 * 1024).default(1024 * 1024),
 }
 
 const sharedShape = {
@@ -120,12 +132,8 @@ export function readSharedOptions(given: unknown): Settings {
 
 /** The same for what `transaction` was given; what is left out there is taken from `shared`. */
 export function readTransactionOptions(given: unknown, shared: TransactionSettings): TransactionSettings {
-  const own = read(transactionSchema.partial(), given, 'transaction')
-  // zod fills in defaults for what is absent; only what was given overrides the shared settings.
-  const settings = { ...shared }
-  for (const name of Object.keys(given as object) as (keyof TransactionSettings)[]) {
-    settings[name] = own[name] ?? shared[name]
-  }
+  const own = Object.entries(given as object).filter(([, value]) => value !== undefined)
+  const settings = read(transactionSchema, { ...shared, ...Object.fromEntries(own) }, 'transaction')
   checkTogether(settings, 'transaction')
   return settings
 }
@@ -159,6 +167,8 @@ function bound(issue: z.core.$ZodIssue): string {
       return `must be at least ${issue.minimum}`
     case 'too_big':
       return `must be at most ${issue.maximum}`
+    case 'invalid_value':
+      return `must be one of ${issue.values.join(', ')}`
     case 'invalid_type':
       return `must be ${issue.expected === 'int' ? 'a whole number' : `of type ${issue.expected}`}`
     default:

@@ -7,9 +7,11 @@ import type { Operation } from './engine/record.js'
 import { fromText, jsonSerializer, type Serializer } from './engine/serializer.js'
 import { addIdempotencyErrorData } from './errorShape.js'
 import { IdempotencyError, isIdempotencyError } from './errors.js'
+import type { Handled } from './modes/runInTransaction.js'
 import { transactionMode } from './modes/transaction.js'
 import { readSharedOptions, readTransactionOptions, type SharedOptions, type TransactionOptions } from './options.js'
 import { type CallReader, type IncomingCall, readCall } from './readCall.js'
+import { refusal } from './refusals.js'
 import { type PrismaLike, prismaDatabase, type TransactionClient } from './store/prisma.js'
 import { sqlStore } from './store/sqlStore.js'
 
@@ -84,15 +86,19 @@ export function createIdempotency<Client extends PrismaLike, Ctx extends object>
       const transaction = readTransactionOptions(own, settings.transaction)
       checkSerializer(procedure, serializer)
       return wrapProcedure(procedure, async (call) => {
-        const { operation, attempt, input } = await readCall(call, reader)
+        refuseNested(call)
+        const { operation, attempt, input, inputAgain } = await readCall(call, reader)
         const idempotency = idempotencyContext(operation, attempt)
+        let runs = 0
         const end = await runTransaction({
           operation,
           attempt,
           settings: transaction,
-          async handle(tx) {
-            const result = await call.next(withInput(call, { tx, idempotency }, input))
-            return result.ok ? { ok: true, data: result.data } : { ok: false, failure: result }
+          async handle(tx): Promise<Handled<CallResult>> {
+            runs += 1
+            const given = runs === 1 ? input : inputAgain()
+            const result = await call.next(withInput(call, { tx, idempotency }, given))
+            return result.ok ? { ok: true, data: result.data } : { ok: false, error: result.error, failure: result }
           },
         })
         if (end.kind === 'failed') return end.failure
@@ -103,8 +109,20 @@ export function createIdempotency<Client extends PrismaLike, Ctx extends object>
   }
 }
 
+/** Marks what we put into ctx. A registered symbol, so that two copies of this package know each other's. */
+const OURS = Symbol.for('trpc-idempotency.context')
+
 function idempotencyContext({ key, scope }: Operation, attempt: number): IdempotencyContext {
-  return { key, scope, attempt, derivedKey: (name) => derivedKey(key, scope, name) }
+  const context = { key, scope, attempt, derivedKey: (name: string) => derivedKey(key, scope, name) }
+  return Object.defineProperty(context, OURS, { value: true })
+}
+
+/** A ctx that we made belongs to a handler that is running: what is called with it would run beside its transaction. */
+function refuseNested({ ctx, path }: Call): void {
+  const context = (ctx as { idempotency?: unknown }).idempotency
+  if (typeof context === 'object' && context !== null && OURS in context) {
+    throw refusal('NESTED', { procedure: path })
+  }
 }
 
 type CallResult = { ok: true; data: unknown } | { ok: false; error: TRPCError }

@@ -1,9 +1,9 @@
 import { unwrap } from '../wire/envelope.js'
-import { fingerprint } from './engine/fingerprint.js'
+import { canonicalText, fingerprint } from './engine/fingerprint.js'
 import { checkKey } from './engine/key.js'
-import type { Fingerprint, Operation, Scope } from './engine/record.js'
+import type { Operation, Scope } from './engine/record.js'
 import { checkScope } from './engine/scope.js'
-import type { Serializer } from './engine/serializer.js'
+import { fromText, type Serializer } from './engine/serializer.js'
 import { findTransient } from './engine/transient.js'
 import { IdempotencyError } from './errors.js'
 
@@ -20,6 +20,8 @@ export interface ReadCall {
   attempt: number
   /** The input as the caller gave it. */
   input: unknown
+  /** The same for a handler that is run again: a copy of what it was, where the run before changed it. */
+  inputAgain(): unknown
 }
 
 export interface CallReader {
@@ -40,14 +42,20 @@ export async function readCall(call: IncomingCall, { scope, serializer }: CallRe
   const { carried, input } = unwrapped
   const checked = checkKey(carried.key)
   if (!checked.ok) throw keyInvalid(call, checked.complaint)
+  const text = textOf(call, input, serializer)
   const operation: Operation = {
     key: checked.key,
     birth: checked.birth,
     scope: await scopeOf(call, scope),
     procedure: call.path,
-    fingerprint: fingerprintOf(call, input, serializer),
+    fingerprint: fingerprint(call.path, text),
   }
-  return { operation, attempt: carried.attempt, input }
+  return {
+    operation,
+    attempt: carried.attempt,
+    input,
+    inputAgain: () => (textOf(call, input, serializer) === text ? input : fromText(text, serializer)),
+  }
 }
 
 async function scopeOf(call: IncomingCall, scope: CallReader['scope']): Promise<Scope> {
@@ -64,11 +72,11 @@ async function scopeOf(call: IncomingCall, scope: CallReader['scope']): Promise<
   return checked.scope
 }
 
-function fingerprintOf({ path }: IncomingCall, input: unknown, serializer: Serializer): Fingerprint {
+function textOf({ path }: IncomingCall, input: unknown, serializer: Serializer): string | null {
   const transient = findTransient(input)
   if (transient !== undefined) throw new TypeError(`${path}: the input holds ${transient}, which has no fingerprint`)
   try {
-    return fingerprint(path, input, serializer)
+    return canonicalText(input, serializer)
   } catch (cause) {
     throw new TypeError(`${path}: the serializer refused the input, so it has no fingerprint`, { cause })
   }

@@ -1,6 +1,8 @@
 import type { AttemptOutcome, Reason } from '../wire/reasons.js'
 import type { Operation } from './engine/record.js'
+import type { Storable } from './engine/result.js'
 import { IdempotencyError } from './errors.js'
+import type { Fault } from './store/sqlDatabase.js'
 
 /** What the caller of an operation is told when it was not run. Messages hold no input and no key. */
 const TEXTS = {
@@ -13,11 +15,18 @@ const TEXTS = {
   ABANDONED:
     'an earlier attempt with this idempotency key, in lease mode, ended without a result. Somebody has to find out what it did and resolve it.',
   TRANSACTION_ESCAPED:
-    'queries left the transaction that `prisma` opened, as they do under an extension that runs each query in a transaction of its own. Give createIdempotency a client without it; until then nothing here is atomic.',
+    'queries left the transaction that was opened for them, as they do under a Prisma extension that runs each query in a transaction of its own. Give createIdempotency a client without it; with it nothing is atomic.',
+  NESTED:
+    'this idempotent procedure was called from inside another one, with its ctx. It would run in a transaction of its own, which the outer one could not undo. Call a plain function with ctx.tx instead.',
 } as const satisfies Partial<Record<Reason, string>>
 
-export function refusal(reason: keyof typeof TEXTS, operation: Operation): IdempotencyError {
-  return new IdempotencyError(reason, `${operation.procedure}: ${TEXTS[reason]}`)
+export function refusal(
+  reason: keyof typeof TEXTS,
+  { procedure }: Pick<Operation, 'procedure'>,
+  attemptOutcome?: AttemptOutcome,
+): IdempotencyError {
+  const outcome = attemptOutcome === undefined ? {} : { attemptOutcome }
+  return new IdempotencyError(reason, `${procedure}: ${TEXTS[reason]}`, outcome)
 }
 
 /** @param retryAfterMs when it is worth to ask again; a second where nothing better is known */
@@ -29,16 +38,53 @@ export function inFlight({ procedure }: Operation, retryAfterMs = 1000): Idempot
   )
 }
 
-/** The database failed. Its own error is the cause: it can name tables and values, so the message leaves it out. */
-export function storeUnavailable(
+export function resultRefused(
   { procedure }: Operation,
-  attemptOutcome: Extract<AttemptOutcome, 'NOT_EXECUTED' | 'UNKNOWN'>,
-  cause: unknown,
+  { reason, complaint, cause }: Extract<Storable, { ok: false }>,
 ): IdempotencyError {
-  const known = attemptOutcome === 'UNKNOWN' ? 'It may have been executed' : 'It was not executed'
+  return new IdempotencyError(
+    reason,
+    `${procedure}: ${complaint}; nothing was changed. Return plain data that can be stored and answered again.`,
+    { cause },
+  )
+}
+
+export interface Unavailable {
+  cause: unknown
+  /** What the database's error was found to mean. */
+  fault?: Fault
+  settings?: { timeoutMs: number }
+}
+
+/** The database failed before anything was committed. Its own error is the cause: it can name tables and values, so the message leaves it out. */
+export function storeUnavailable({ procedure }: Operation, { cause, fault, settings }: Unavailable): IdempotencyError {
   return new IdempotencyError(
     'STORE_UNAVAILABLE',
-    `${procedure}: the database failed (see the cause on the server). ${known}; send the same idempotency key again.`,
-    { attemptOutcome, cause },
+    `${procedure}: ${whatFailed(fault, settings?.timeoutMs)}; it was not executed. Send the same idempotency key again.`,
+    { cause },
+  )
+}
+
+function whatFailed(fault: Fault | undefined, timeoutMs: number | undefined): string {
+  if (fault === 'aborted') {
+    return 'a query of the handler failed, and the handler went on as if it had not; rethrow the error, or do not cause it'
+  }
+  if (fault === 'timed out' && timeoutMs !== undefined) {
+    return `the transaction took longer than timeoutMs (${timeoutMs}); a handler that queries another client than ctx.tx can wait for a connection that its own transaction holds`
+  }
+  return 'the database failed (see the cause on the server)'
+}
+
+/** What an attempt is told that had sent a COMMIT before, got no answer to it, and now ends without the row's word. */
+export function outcomeUnknown(error: IdempotencyError, { procedure }: Operation): IdempotencyError {
+  if (error.attemptOutcome === 'UNKNOWN') return error
+  return new IdempotencyError(
+    error.reason,
+    `${procedure}: the connection was lost during COMMIT, so it may have been executed. Send the same idempotency key again.`,
+    {
+      attemptOutcome: 'UNKNOWN',
+      cause: error,
+      ...(error.retryAfterMs !== undefined && { retryAfterMs: error.retryAfterMs }),
+    },
   )
 }

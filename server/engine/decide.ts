@@ -4,6 +4,7 @@ import type { Fingerprint, Lookup, StoredResult } from './record.js'
 /** What an attempt in transaction mode does with what the table knows. */
 export type Decision =
   | { action: 'claim' }
+  | { action: 'claim released' }
   | { action: 'replay'; result: StoredResult }
   | { action: 'refuse'; reason: 'KEY_REUSED' | 'KEY_TOO_OLD' | 'KEY_FROM_FUTURE' | 'ABANDONED' }
   | { action: 'refuse'; reason: 'IN_FLIGHT'; retryAfterMs: number }
@@ -22,8 +23,9 @@ export function decide(found: Lookup, fingerprint: Fingerprint): Decision {
       return found.leaseLeftMs > 0
         ? { action: 'refuse', reason: 'IN_FLIGHT', retryAfterMs: found.leaseLeftMs }
         : { action: 'refuse', reason: 'ABANDONED' }
+    // Without recovery points nothing happened outside the database that a transaction would have to know of.
     case 'released':
-      return { action: 'refuse', reason: 'ABANDONED' }
+      return found.hasRecoveryPoints ? { action: 'refuse', reason: 'ABANDONED' } : { action: 'claim released' }
   }
 }
 

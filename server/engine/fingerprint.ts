@@ -8,23 +8,31 @@ import { type Serializer, toText } from './serializer.js'
 const VERSION = 1
 
 /**
- * Tells a repeat from a reuse: equal for equal inputs of one procedure, whatever the order of their properties, and
- * different for any other. Taken over the input as the transformer would send it, in canonical JSON (RFC 8785).
+ * An input as the transformer would send it, in canonical JSON (RFC 8785): the same text for equal inputs, whatever the
+ * order of their properties, and another for any other.
  *
- * @param input the input as the caller gave it, before any handler could change it
+ * @returns `null` for an input that has no JSON at all: `undefined`
  * @throws whatever the serializer throws for an input that it cannot carry; RangeError for one that would unfold to an
  *   immense text
  */
-export function fingerprint(procedure: string, input: unknown, serializer: Serializer): Fingerprint {
+export function canonicalText(input: unknown, serializer: Serializer): string | null {
   const text = toText(inOrder(input), serializer)
-  // An input that is undefined is no input that is null: it has no JSON, so it has no text here either.
-  const canonical = text === null ? '' : canonicalize(JSON.parse(text))
-  const hash = createHash('sha256')
-  // The path ends where the line ends; no path holds a line break, so no two pairs read alike.
-  hash.update(`${procedure}\n${canonical}`)
-  const bytes = new Uint8Array(33)
+  return text === null ? null : (canonicalize(JSON.parse(text)) ?? null)
+}
+
+/**
+ * Tells a repeat from a reuse: equal for equal inputs of one procedure, different for any other.
+ *
+ * @param input in canonical form, taken before any handler could change it
+ */
+export function fingerprint(procedure: string, input: string | null): Fingerprint {
+  // The path ends where the line ends, for no path holds a line break. No input has an empty text but undefined.
+  const digest = createHash('sha256')
+    .update(`${procedure}\n${input ?? ''}`)
+    .digest()
+  const bytes = new Uint8Array(1 + digest.length)
   bytes[0] = VERSION
-  bytes.set(hash.digest(), 1)
+  bytes.set(digest, 1)
   return bytes as Fingerprint
 }
 

@@ -35,12 +35,16 @@ export type Fingerprint = Uint8Array<ArrayBuffer> & { readonly [brand]: 'fingerp
 /** The serialised result; `null` stands for `undefined`, which JSON has no word for. */
 export type StoredResult = string | null
 
-/** What makes an attempt the same as another: whose key it is, and for what. */
-export interface Operation {
+/** What a row is found by. */
+export interface ScopedKey {
   readonly key: IdempotencyKey
   /** Milliseconds since 1970, as the key's maker had it. */
   readonly birth: number
   readonly scope: Scope
+}
+
+/** What makes an attempt the same as another: whose key it is, and for what. */
+export interface Operation extends ScopedKey {
   /** Path of the procedure. */
   readonly procedure: string
   readonly fingerprint: Fingerprint
@@ -53,5 +57,5 @@ export type Age = 'young' | 'too old' | 'from the future'
 export type Lookup =
   | { readonly status: 'absent'; readonly age: Age }
   | { readonly status: 'in flight'; readonly fingerprint: Uint8Array; readonly leaseLeftMs: number }
-  | { readonly status: 'released'; readonly fingerprint: Uint8Array }
+  | { readonly status: 'released'; readonly fingerprint: Uint8Array; readonly hasRecoveryPoints: boolean }
   | { readonly status: 'settled'; readonly fingerprint: Uint8Array; readonly result: StoredResult }

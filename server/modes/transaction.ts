@@ -1,30 +1,19 @@
 import { type Decision, decide } from '../engine/decide.js'
-import type { Operation, StoredResult } from '../engine/record.js'
-import { toStorable } from '../engine/result.js'
+import type { Operation } from '../engine/record.js'
 import type { Serializer } from '../engine/serializer.js'
 import { IdempotencyError } from '../errors.js'
-import type { TransactionSettings } from '../options.js'
-import { inFlight, refusal, storeUnavailable } from '../refusals.js'
-import type { Claim, KeyStore, KeyTransaction } from '../store/keyStore.js'
+import { inFlight, outcomeUnknown, refusal, storeUnavailable } from '../refusals.js'
+import type { KeyStore } from '../store/keyStore.js'
+import { claimPauseMs, rerunPauseMs } from './pauses.js'
+import {
+  type Doubt,
+  type Memory,
+  runInTransaction,
+  type TransactionAttempt,
+  type TransactionEnd,
+} from './runInTransaction.js'
 import { createSingleFlight, type Landing } from './singleFlight.js'
 import { startWait, type Wait } from './wait.js'
-
-/** What the handler made of it; `Failure` is whatever the caller wants back when it failed. */
-export type Handled<Failure> = { ok: true; data: unknown } | { ok: false; failure: Failure }
-
-export interface TransactionAttempt<Tx, Failure> {
-  operation: Operation
-  /** Which attempt of its client this is, counted from 1. */
-  attempt: number
-  settings: TransactionSettings
-  /** Runs the handler. It must not throw. */
-  handle(tx: Tx): Promise<Handled<Failure>>
-}
-
-export type TransactionEnd<Failure> =
-  | { kind: 'answered'; result: StoredResult; replayed: boolean }
-  /** The handler failed, and everything that it did is undone. */
-  | { kind: 'failed'; failure: Failure }
 
 /**
  * Transaction mode: the claim, everything that the handler writes through `tx`, and the stored result commit together
@@ -37,6 +26,7 @@ export function transactionMode<Tx>(
   serializer: Serializer,
 ): <Failure>(attempt: TransactionAttempt<Tx, Failure>) => Promise<TransactionEnd<Failure>> {
   const singleFlight = createSingleFlight()
+  const memory: Memory = { trusted: false }
   return async <Failure>(attempt: TransactionAttempt<Tx, Failure>): Promise<TransactionEnd<Failure>> => {
     const { operation } = attempt
     const wait = startWait(attempt.settings.waitMs)
@@ -46,25 +36,61 @@ export function transactionMode<Tx>(
     return flown.led ? flown.value : { kind: 'answered', result: flown.result, replayed: true }
   }
 
-  /** Claims until the claim is won, lost to a result, refused, or the wait is over. */
   async function lead<Failure>(attempt: TransactionAttempt<Tx, Failure>, wait: Wait): Promise<TransactionEnd<Failure>> {
-    const { operation } = attempt
-    if (attempt.attempt > 1) {
-      // The first attempt most likely settled: a look costs one trip, a claim that is lost costs four.
-      const decision = decide(await reading(operation), operation.fingerprint)
-      if (decision.action !== 'claim') return carryOut(decision, operation)
+    const doubt: Doubt = { commitUnknown: false }
+    try {
+      return await claimUntilDecided(attempt, wait, doubt)
+    } catch (error) {
+      // Nothing but the row can say that a COMMIT without an answer did not take effect.
+      throw doubt.commitUnknown && error instanceof IdempotencyError ? outcomeUnknown(error, attempt.operation) : error
     }
+  }
+
+  /** Claims until the claim is won, lost to a result, refused, or the wait is over. */
+  async function claimUntilDecided<Failure>(
+    attempt: TransactionAttempt<Tx, Failure>,
+    wait: Wait,
+    doubt: Doubt,
+  ): Promise<TransactionEnd<Failure>> {
+    const { operation, settings } = attempt
+    // The first attempt most likely settled: a look costs one trip, a claim that is lost costs four.
+    let lookFirst = attempt.attempt > 1
+    let reruns = 0
+    let blocked = 0
     for (;;) {
-      const end = await claimAndRun(attempt)
-      if (end.kind === 'blocked') {
-        // Waited for outside the transaction, so that the connection serves others meanwhile.
-        if (wait.leftMs() === 0) throw inFlight(operation)
-        await wait.pause(pauseMs(attempt.settings))
-      } else if (end.kind === 'lost') {
-        const decision = decide(end.found, operation.fingerprint)
-        // A conflict and then no row: whoever held the key rolled back in between. Ask once more.
-        if (decision.action !== 'claim') return carryOut(decision, operation)
-      } else return end
+      if (lookFirst) {
+        const decision = decide(await reading(operation), operation.fingerprint)
+        if (decision.action === 'replay' || decision.action === 'refuse') return carryOut(decision, operation)
+      }
+      const end = await runInTransaction(attempt, { store, serializer, memory, doubt })
+      switch (end.kind) {
+        case 'answered':
+        case 'failed':
+          return end
+        case 'lost': {
+          const decision = decide(end.found, operation.fingerprint)
+          if (decision.action === 'replay' || decision.action === 'refuse') return carryOut(decision, operation)
+          // A conflict and then no row: whoever held the key rolled back in between. A new transaction sees that.
+          lookFirst = false
+          if (wait.leftMs() === 0) throw inFlight(operation)
+          break
+        }
+        case 'blocked':
+        case 'conflict':
+          // Waited for outside the transaction, so that the connection serves others meanwhile.
+          if (wait.leftMs() === 0) throw inFlight(operation)
+          if (end.kind === 'blocked') await wait.pause(claimPauseMs(blocked, settings.claimWaitMs))
+          blocked += 1
+          lookFirst = true
+          break
+        case 'undone':
+        case 'commit unknown':
+          if (reruns >= settings.maxReruns) throw storeUnavailable(operation, { cause: end.cause, settings })
+          await new Promise((resolve) => setTimeout(resolve, rerunPauseMs(reruns)))
+          reruns += 1
+          lookFirst = end.kind === 'commit unknown'
+          break
+      }
     }
   }
 
@@ -72,59 +98,8 @@ export function transactionMode<Tx>(
     try {
       return await store.read(operation)
     } catch (cause) {
-      throw storeUnavailable(operation, 'NOT_EXECUTED', cause)
+      throw storeUnavailable(operation, { cause })
     }
-  }
-
-  /** One transaction, from its claim to its commit. */
-  async function claimAndRun<Failure>(
-    attempt: TransactionAttempt<Tx, Failure>,
-  ): Promise<TransactionEnd<Failure> | Exclude<Claim, { kind: 'won' }>> {
-    const { operation, settings } = attempt
-    let handled: Handled<Failure> | undefined
-    let commitSent = false
-    try {
-      return await store.transaction(settings, async (transaction) => {
-        const claim = await transaction.claim(operation, attempt.attempt)
-        if (claim.kind !== 'won') return claim
-        handled = await attempt.handle(transaction.tx)
-        // A handler's failure arrives as a value. Without this line its transaction would commit.
-        if (!handled.ok) throw new Rollback()
-        const result = await settle({ transaction, claim, operation, data: handled.data, settings })
-        commitSent = true
-        return { kind: 'answered', result, replayed: false }
-      })
-    } catch (error) {
-      if (error instanceof IdempotencyError) throw error
-      if (handled?.ok === false) return { kind: 'failed', failure: handled.failure }
-      throw storeUnavailable(operation, commitSent ? 'UNKNOWN' : 'NOT_EXECUTED', error)
-    }
-  }
-
-  interface Settling {
-    transaction: KeyTransaction<Tx>
-    claim: Extract<Claim, { kind: 'won' }>
-    operation: Operation
-    data: unknown
-    settings: TransactionSettings
-  }
-
-  async function settle({ transaction, claim, operation, data, settings }: Settling): Promise<StoredResult> {
-    const storable = toStorable(data, serializer, settings.maxResultBytes)
-    if (!storable.ok) {
-      throw new IdempotencyError(
-        storable.reason,
-        `${operation.procedure}: ${storable.complaint}; nothing was changed. Return plain data that can be stored and answered again.`,
-        { cause: storable.cause },
-      )
-    }
-    const settled = await transaction.settle(operation, claim.fence, storable.result)
-    if (settled.kind === 'too old') throw refusal('KEY_TOO_OLD', operation)
-    const { backend, transaction: id } = claim.identity
-    if (settled.kind === 'lost' || settled.identity.backend !== backend || settled.identity.transaction !== id) {
-      throw refusal('TRANSACTION_ESCAPED', operation)
-    }
-    return storable.result
   }
 }
 
@@ -133,16 +108,11 @@ function landingOf(end: TransactionEnd<unknown>): Landing {
   return end.kind === 'answered' ? { settled: true, result: end.result } : { settled: false }
 }
 
-/** Makes the database undo everything; it never reaches a caller. */
-class Rollback extends Error {}
-
-function carryOut(decision: Exclude<Decision, { action: 'claim' }>, operation: Operation): TransactionEnd<never> {
+function carryOut(
+  decision: Extract<Decision, { action: 'replay' | 'refuse' }>,
+  operation: Operation,
+): TransactionEnd<never> {
   if (decision.action === 'replay') return { kind: 'answered', result: decision.result, replayed: true }
   if (decision.reason === 'IN_FLIGHT') throw inFlight(operation, decision.retryAfterMs)
   throw refusal(decision.reason, operation)
-}
-
-/** As long again as a duplicate held a connection, give or take half, so that duplicates do not march in step. */
-function pauseMs({ claimWaitMs }: TransactionSettings): number {
-  return claimWaitMs * (0.5 + Math.random())
 }

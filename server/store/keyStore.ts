@@ -1,4 +1,5 @@
-import type { Fence, Lookup, Operation, StoredResult } from '../engine/record.js'
+import type { Fence, Lookup, Operation, ScopedKey, StoredResult } from '../engine/record.js'
+import type { Fault, SqlTransactionOptions } from './sqlDatabase.js'
 
 /** What a transaction can prove about itself: the connection and the transaction that a statement really ran in. */
 export interface Identity {
@@ -6,13 +7,22 @@ export interface Identity {
   readonly transaction: string
 }
 
+/** A claim that was won: this transaction may run, and these two prove later that it is still the one. */
+export interface WonClaim {
+  readonly kind: 'won'
+  readonly fence: Fence
+  readonly identity: Identity
+}
+
 /** How a claim ended. */
 export type Claim =
-  | { readonly kind: 'won'; readonly fence: Fence; readonly identity: Identity }
+  | WonClaim
   /** Somebody else's row is there, or the key is not of an age to be claimed. */
   | { readonly kind: 'lost'; readonly found: Lookup }
   /** Another transaction holds the key and did not end in time. This one is spent: end it. */
   | { readonly kind: 'blocked' }
+  /** Another transaction committed the key since this one began. This one is spent: end it. */
+  | { readonly kind: 'conflict' }
 
 /** How a settle ended. */
 export type Settle =
@@ -26,22 +36,29 @@ export type Settle =
 export interface KeyTransaction<Tx> {
   /** What the handler works with. */
   readonly tx: Tx
+  /** Closes `tx` to whoever still holds it, and waits for what it runs. */
+  closeTx(): Promise<void>
   /** Tries to claim an operation. The only thing that grants the right to run. */
   claim(operation: Operation, attempt: number): Promise<Claim>
+  /** Claims a released row, which lease mode left behind, if it has no recovery points. */
+  claimReleased(operation: Operation): Promise<WonClaim | undefined>
+  /** Whether statements run in the transaction of the claim, the handler's too. */
+  holds(operation: Operation, claim: WonClaim): Promise<boolean>
   /** Stores the result under the fence of the claim. */
   settle(operation: Operation, fence: Fence, result: StoredResult): Promise<Settle>
 }
 
-export interface TransactionBounds {
+export interface TransactionBounds extends SqlTransactionOptions {
   claimWaitMs: number
-  timeoutMs: number
-  maxWaitMs: number
 }
 
 /** The contract between the modes, which decide when, and a database, which knows how. */
 export interface KeyStore<Tx> {
   /** What the table knows of an operation. It never grants anything: only a claim does. */
-  read(operation: Operation): Promise<Lookup>
+  read(name: ScopedKey): Promise<Lookup>
   /** Commits when `body` returns, rolls back when it throws, and then throws what it threw. */
   transaction<T>(bounds: TransactionBounds, body: (transaction: KeyTransaction<Tx>) => Promise<T>): Promise<T>
+  /** Removes a claim that stands in the table although its transaction was rolled back. */
+  removeEscaped(operation: Operation): Promise<void>
+  faultOf(error: unknown): Fault
 }

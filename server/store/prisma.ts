@@ -1,11 +1,11 @@
-import type { RunSql, SqlDatabase, SqlParameter } from './sqlDatabase.js'
+import type { Fault, IsolationLevel, RunSql, SqlDatabase, SqlParameter } from './sqlDatabase.js'
 
 /** The part of a PrismaClient that is called; a client with extensions has it too. */
 export interface PrismaLike {
   $transaction<Result>(
     // biome-ignore lint/suspicious/noExplicitAny: what a client hands out depends on its schema; TransactionClient finds it.
     body: (tx: any) => Promise<Result>,
-    options?: { maxWait?: number; timeout?: number },
+    options?: { maxWait?: number; timeout?: number; isolationLevel?: IsolationLevel },
   ): Promise<Result>
   $queryRawUnsafe<Result>(sql: string, ...parameters: unknown[]): Promise<Result>
 }
@@ -26,12 +26,14 @@ interface RawQueries {
 export function prismaDatabase<Client extends PrismaLike>(prisma: Client): SqlDatabase<TransactionClient<Client>> {
   return {
     run: runOn(prisma),
-    transaction: ({ timeoutMs, maxWaitMs }, body) =>
+    transaction: ({ timeoutMs, maxWaitMs, isolationLevel }, body) =>
       prisma.$transaction((tx: TransactionClient<Client> & RawQueries) => body(runOn(tx), tx), {
         timeout: timeoutMs,
         maxWait: maxWaitMs,
+        ...(isolationLevel !== undefined && { isolationLevel }),
       }),
-    sqlStateOf,
+    seesOwnRow,
+    faultOf,
   }
 }
 
@@ -39,18 +41,60 @@ function runOn(queries: RawQueries): RunSql {
   return <Row>(sql: string, parameters: readonly SqlParameter[]) => queries.$queryRawUnsafe<Row[]>(sql, ...parameters)
 }
 
+/** Asks through the model of our own table, the way a handler asks: an extension may move models and leave raw queries. */
+async function seesOwnRow(tx: object, row: { key: string; scope: string }): Promise<boolean | undefined> {
+  const model = (tx as { idempotencyKey?: { count?(query: object): Promise<number> } }).idempotencyKey
+  if (typeof model?.count !== 'function') return undefined
+  try {
+    return (await model.count({ where: row })) === 1
+  } catch (error) {
+    // The model has that name and other fields: it is not the one that we published.
+    if (error instanceof Error && error.name === 'PrismaClientValidationError') return undefined
+    throw error
+  }
+}
+
+const FAULTS: Record<string, Fault> = {
+  '40001': 'conflict', // serialization_failure
+  '40P01': 'conflict', // deadlock_detected
+  '55P03': 'blocked', // lock_not_available
+  '25P02': 'aborted', // in_failed_sql_transaction
+  '57014': 'timed out', // query_canceled, by statement_timeout
+  '25P03': 'timed out', // idle_in_transaction_session_timeout
+  P2034: 'conflict', // Prisma's own name for the first two
+}
+
+/** Classes of SQLSTATE in which the session ended rather than the statement: 08 connection, 57 operator, 58 system, XX internal. */
+const SESSION_ENDED = new Set(['08', '53', '57', '58', 'XX'])
+
 /**
- * Prisma hands the SQLSTATE over in several places: with a driver adapter below `meta.driverAdapterError`, from the
- * adapter itself when COMMIT fails, and with the query engine of Prisma 6 as `meta.code`.
+ * Prisma hands an SQLSTATE over in several places: with a driver adapter below `meta.driverAdapterError`, from the
+ * adapter itself when COMMIT fails, and with the query engine of Prisma 6 as `meta.code`. A handler's error may carry
+ * any of these as its cause.
  */
-function sqlStateOf(error: unknown): string | undefined {
+function faultOf(error: unknown): Fault {
+  for (let at = error, depth = 0; at !== undefined && at !== null && depth < 5; depth += 1) {
+    const fault = faultAt(at)
+    if (fault !== undefined) return fault
+    at = part(at, 'cause')
+  }
+  return 'unknown'
+}
+
+function faultAt(error: unknown): Fault | undefined {
   const meta = part(error, 'meta')
   const candidates = [
     part(part(part(meta, 'driverAdapterError'), 'cause'), 'originalCode'),
     part(part(error, 'cause'), 'originalCode'),
+    part(error, 'originalCode'),
     part(meta, 'code'),
   ]
-  return candidates.find((code): code is string => typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code))
+  const sqlState = candidates.find((code): code is string => typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code))
+  if (sqlState !== undefined)
+    return FAULTS[sqlState] ?? (SESSION_ENDED.has(sqlState.slice(0, 2)) ? 'unknown' : 'refused')
+  const code = part(error, 'code')
+  if (code === 'P2028' && typeof part(meta, 'timeout') === 'number') return 'timed out'
+  return typeof code === 'string' ? FAULTS[code] : undefined
 }
 
 function part(value: unknown, name: string): unknown {

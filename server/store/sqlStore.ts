@@ -1,7 +1,11 @@
-import type { Age, Fence, Lookup, Operation } from '../engine/record.js'
+import type { Age, Fence, Lookup, ScopedKey } from '../engine/record.js'
+import { guard } from './guard.js'
 import type { KeyStore, KeyTransaction, TransactionBounds } from './keyStore.js'
 import { type ClaimRow, claim } from './sql/claim.js'
+import { type ClaimReleasedRow, claimReleased } from './sql/claimReleased.js'
+import { type IdentityRow, identity } from './sql/identity.js'
 import { type ReadRow, read } from './sql/read.js'
+import { removeEscaped } from './sql/removeEscaped.js'
 import { type SettleRow, settle } from './sql/settle.js'
 import { tablesIn } from './sql/tables.js'
 import type { RunSql, SqlDatabase, SqlParameter } from './sqlDatabase.js'
@@ -12,21 +16,27 @@ export interface SqlStoreSettings {
   skewMs: number
 }
 
-/** The fence of a first claim. Transaction mode knows no other: its claims vanish with their transaction. */
+/** The fence of a first claim. */
 const FIRST_FENCE = 1 as Fence
-
-/** `lock_not_available`: the claim's lock_timeout ran out. */
-const LOCK_NOT_AVAILABLE = '55P03'
 
 /** By how much the database outlasts Prisma's timeout, which gives the better error where the process is alive. */
 const IDLE_MARGIN_MS = 1000
 
-/** Keeps keys in three tables of a Postgres database. */
-export function sqlStore<Tx>(database: SqlDatabase<Tx>, settings: SqlStoreSettings): KeyStore<Tx> {
-  const tables = tablesIn(settings.schema)
-  const statements = { claim: claim(tables), read: read(tables), settle: settle(tables) }
+const LATE_USE =
+  'ctx.tx was used after the handler had returned. Await every query in the handler; for what comes later use a client of your own.'
 
-  const identifying = ({ key, scope, birth }: Operation): SqlParameter[] => [
+/** Keeps keys in three tables of a Postgres database. */
+export function sqlStore<Tx extends object>(database: SqlDatabase<Tx>, settings: SqlStoreSettings): KeyStore<Tx> {
+  const tables = tablesIn(settings.schema)
+  const statements = {
+    claim: claim(tables),
+    claimReleased: claimReleased(tables),
+    read: read(tables),
+    removeEscaped: removeEscaped(tables),
+    settle: settle(tables),
+  }
+
+  const identifying = ({ key, scope, birth }: ScopedKey): SqlParameter[] => [
     key,
     scope,
     BigInt(birth),
@@ -34,55 +44,76 @@ export function sqlStore<Tx>(database: SqlDatabase<Tx>, settings: SqlStoreSettin
     BigInt(settings.skewMs),
   ]
 
-  const readWith = async (run: RunSql, operation: Operation): Promise<Lookup> => {
-    const [row] = await run<ReadRow>(statements.read, identifying(operation))
+  const readWith = async (run: RunSql, name: ScopedKey): Promise<Lookup> => {
+    const [row] = await run<ReadRow>(statements.read, identifying(name))
     if (row === undefined) throw new Error('the read of an idempotency key gave no row')
     return lookup(row)
   }
 
-  const transactionOn = (run: RunSql, tx: Tx, bounds: TransactionBounds): KeyTransaction<Tx> => ({
-    tx,
-    async claim(operation, attempt) {
-      let row: ClaimRow | undefined
-      try {
-        const rows = await run<ClaimRow>(statements.claim, [
-          ...identifying(operation),
-          operation.procedure,
-          operation.fingerprint,
-          attempt,
-          String(bounds.claimWaitMs),
-          String(bounds.timeoutMs),
-          String(bounds.timeoutMs + IDLE_MARGIN_MS),
-        ])
-        row = rows[0]
-      } catch (error) {
-        if (database.sqlStateOf(error) === LOCK_NOT_AVAILABLE) return { kind: 'blocked' }
-        throw error
-      }
-      if (row !== undefined) return { kind: 'won', fence: FIRST_FENCE, identity: row }
-      // Only a later statement sees the row that this one waited for: its snapshot is as old as its start.
-      return { kind: 'lost', found: await readWith(run, operation) }
-    },
-    async settle(operation, fence, result) {
-      const [row] = await run<SettleRow>(statements.settle, [operation.key, operation.scope, fence, result])
-      if (row !== undefined) return { kind: 'settled', identity: row }
-      const found = await readWith(run, operation)
-      return { kind: found.status === 'in flight' ? 'too old' : 'lost' }
-    },
-  })
+  const transactionOn = (run: RunSql, tx: Tx, bounds: TransactionBounds): KeyTransaction<Tx> => {
+    const guarded = guard(tx, LATE_USE)
+    return {
+      tx: guarded.client,
+      closeTx: guarded.close,
+      async claim(operation, attempt) {
+        let row: ClaimRow | undefined
+        try {
+          const rows = await run<ClaimRow>(statements.claim, [
+            ...identifying(operation),
+            operation.procedure,
+            operation.fingerprint,
+            attempt,
+            String(bounds.claimWaitMs),
+            String(bounds.timeoutMs),
+            String(bounds.timeoutMs + IDLE_MARGIN_MS),
+          ])
+          row = rows[0]
+        } catch (error) {
+          const fault = database.faultOf(error)
+          if (fault === 'conflict') return { kind: 'conflict' }
+          // Or by the application's own statement_timeout, where that is shorter.
+          if (fault === 'blocked' || fault === 'timed out') return { kind: 'blocked' }
+          throw error
+        }
+        if (row !== undefined) return { kind: 'won', fence: FIRST_FENCE, identity: row }
+        // Only a later statement sees the row that this one waited for: its snapshot is as old as its start.
+        return { kind: 'lost', found: await readWith(run, operation) }
+      },
+      async claimReleased({ key, scope, fingerprint }) {
+        const [row] = await run<ClaimReleasedRow>(statements.claimReleased, [key, scope, fingerprint])
+        return row === undefined ? undefined : { kind: 'won', fence: row.fence as Fence, identity: row }
+      },
+      async holds({ key, scope }, { identity: claimed }) {
+        const [row] = await run<IdentityRow>(identity, [])
+        if (row?.backend !== claimed.backend || row.transaction !== claimed.transaction) return false
+        return (await database.seesOwnRow(tx, { key, scope })) !== false
+      },
+      async settle(operation, fence, result) {
+        const [row] = await run<SettleRow>(statements.settle, [operation.key, operation.scope, fence, result])
+        if (row !== undefined) return { kind: 'settled', identity: row }
+        const found = await readWith(run, operation)
+        return { kind: found.status === 'in flight' ? 'too old' : 'lost' }
+      },
+    }
+  }
 
   return {
-    read: (operation) => readWith(database.run, operation),
+    read: (name) => readWith(database.run, name),
     transaction: (bounds, body) => database.transaction(bounds, (run, tx) => body(transactionOn(run, tx, bounds))),
+    async removeEscaped({ key, scope }) {
+      await database.run(statements.removeEscaped, [key, scope, FIRST_FENCE])
+    },
+    faultOf: database.faultOf,
   }
 }
 
 function lookup(row: ReadRow): Lookup {
-  const { status, fingerprint } = row
+  const { status, fingerprint, result } = row
   if (status === null || fingerprint === null) return { status: 'absent', age: row.age as Age }
-  if (status === 'in_flight')
-    return { status: 'in flight', fingerprint, leaseLeftMs: Math.ceil(row.lease_left_ms ?? 0) }
-  if (status === 'released') return { status: 'released', fingerprint }
-  if (status === 'settled' && row.result_kind === 'value') return { status: 'settled', fingerprint, result: row.result }
+  if (status === 'in_flight') {
+    return { status: 'in flight', fingerprint, leaseLeftMs: Math.max(0, Math.ceil(row.lease_left_ms ?? 0)) }
+  }
+  if (status === 'released') return { status: 'released', fingerprint, hasRecoveryPoints: row.has_recovery_points }
+  if (status === 'settled' && row.result_kind === 'value') return { status: 'settled', fingerprint, result }
   throw new Error(`an idempotency key is ${status} with a ${row.result_kind}, which this version cannot replay`)
 }

@@ -2,11 +2,11 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import superjson from 'superjson'
 import { expect, test } from 'vitest'
-import { fingerprint } from '../../server/engine/fingerprint.js'
+import { canonicalText, fingerprint } from '../../server/engine/fingerprint.js'
 import { jsonSerializer, type Serializer } from '../../server/engine/serializer.js'
 
 const hex = (value: unknown, serializer: Serializer, procedure = 'order.create') =>
-  Buffer.from(fingerprint(procedure, value, serializer)).toString('hex')
+  Buffer.from(fingerprint(procedure, canonicalText(value, serializer))).toString('hex')
 
 /** Leaves that are easily mistaken for each other, and any others. */
 const leaf = fc.oneof(

@@ -10,6 +10,7 @@ export interface ReadRow {
   result_kind: string | null
   /** Milliseconds; negative once the lease is over, `null` without one. */
   lease_left_ms: number | null
+  has_recovery_points: boolean
 }
 
 /**
@@ -25,7 +26,10 @@ export function read(tables: Tables): string {
       found.fingerprint,
       found.result,
       found.result_kind,
-      (extract(epoch from found.lease_expires_at - clock_timestamp()) * 1000)::float8 as lease_left_ms
+      (extract(epoch from found.lease_expires_at - clock_timestamp()) * 1000)::float8 as lease_left_ms,
+      exists (
+        select from ${tables.recoveryPoints} as point where point.key = found.key and point.scope = found.scope
+      ) as has_recovery_points
     from (${age(tables)}) as age
     left join ${tables.keys} as found on found.key = $1::text and found.scope = $2::text`
 }

@@ -1,6 +1,7 @@
 /** The names of our tables, quoted and ready to stand in a statement. */
 export interface Tables {
   readonly keys: string
+  readonly recoveryPoints: string
   readonly watermark: string
 }
 
@@ -9,6 +10,7 @@ export function tablesIn(schema: string | undefined): Tables {
   const prefix = schema === undefined ? '' : `"${schema}".`
   return {
     keys: `${prefix}"idempotency_keys"`,
+    recoveryPoints: `${prefix}"idempotency_recovery_points"`,
     watermark: `${prefix}"idempotency_watermark"`,
   }
 }

@@ -1,0 +1,132 @@
+import type { Operation, StoredResult } from '../engine/record.js'
+import { toStorable } from '../engine/result.js'
+import type { Serializer } from '../engine/serializer.js'
+import { IdempotencyError } from '../errors.js'
+import type { TransactionSettings } from '../options.js'
+import { refusal, resultRefused, storeUnavailable } from '../refusals.js'
+import type { Claim, KeyStore, KeyTransaction, WonClaim } from '../store/keyStore.js'
+
+/** What the handler made of it; `Failure` is whatever the caller wants back when it failed. */
+export type Handled<Failure> = { ok: true; data: unknown } | { ok: false; error: unknown; failure: Failure }
+
+export interface TransactionAttempt<Tx, Failure> {
+  operation: Operation
+  /** Which attempt of its client this is, counted from 1. */
+  attempt: number
+  settings: TransactionSettings
+  /** Runs the handler, again where the transaction has to be run again. It must not throw. */
+  handle(tx: Tx): Promise<Handled<Failure>>
+}
+
+/** The end of an attempt that ran, or was answered without running. */
+export type TransactionEnd<Failure> =
+  | { kind: 'answered'; result: StoredResult; replayed: boolean }
+  /** The handler failed, and everything that it did is undone. */
+  | { kind: 'failed'; failure: Failure }
+
+/** How one transaction ended. */
+export type Ending<Failure> =
+  | TransactionEnd<Failure>
+  /** It did not get to run. */
+  | Exclude<Claim, WonClaim>
+  /** It ran, and Postgres undid it because of another transaction. To run it again is what Postgres asks for. */
+  | { kind: 'undone'; cause: unknown }
+  /** COMMIT was sent and not answered: it may have taken effect. */
+  | { kind: 'commit unknown'; cause: unknown }
+
+/** What is remembered from one transaction to the next. */
+export interface Memory {
+  /** Whether queries were seen to run in the transaction that was opened for them. Asked once for each client. */
+  trusted: boolean
+}
+
+export interface Doubt {
+  /** Whether a COMMIT of this attempt may have taken effect. A claim that is won proves that none did. */
+  commitUnknown: boolean
+}
+
+export interface Surroundings<Tx> {
+  store: KeyStore<Tx>
+  serializer: Serializer
+  memory: Memory
+  doubt: Doubt
+}
+
+/**
+ * Runs one transaction, from its claim to its COMMIT.
+ *
+ * @throws IdempotencyError where the attempt is refused or cannot be carried out; the database's own error where it
+ *   refused the COMMIT, as it does for a deferred constraint
+ */
+export async function runInTransaction<Tx, Failure>(
+  attempt: TransactionAttempt<Tx, Failure>,
+  { store, serializer, memory, doubt }: Surroundings<Tx>,
+): Promise<Ending<Failure>> {
+  const { operation, settings } = attempt
+  let handled: Handled<Failure> | undefined
+  let commitSent = false
+  try {
+    return await store.transaction(settings, async (transaction) => {
+      const claim = await claimIn(transaction, attempt)
+      if (claim.kind !== 'won') return claim
+      // Had an earlier COMMIT taken effect, its row would be here; were it still on its way, the claim would wait.
+      doubt.commitUnknown = false
+      if (!memory.trusted && !(await transaction.holds(operation, claim))) throw new Escaped()
+      memory.trusted = true
+      handled = await attempt.handle(transaction.tx)
+      await transaction.closeTx()
+      // A handler's failure arrives as a value. Without this line its transaction would commit.
+      if (!handled.ok) throw new Rollback()
+      const storable = toStorable(handled.data, serializer, settings.maxResultBytes)
+      if (!storable.ok) throw resultRefused(operation, storable)
+      await settleIn(transaction, operation, { claim, result: storable.result })
+      commitSent = true
+      return { kind: 'answered', result: storable.result, replayed: false }
+    })
+  } catch (error) {
+    if (error instanceof IdempotencyError) throw error
+    if (error instanceof Escaped) throw await escaped(store, operation)
+    const fault = store.faultOf(handled?.ok === false ? handled.error : error)
+    if (fault === 'conflict') return handled === undefined ? { kind: 'conflict' } : { kind: 'undone', cause: error }
+    if (handled?.ok === false) return { kind: 'failed', failure: handled.failure }
+    if (!commitSent) throw storeUnavailable(operation, { cause: error, fault, settings })
+    // An error that Postgres itself gave to the COMMIT is as sure as its success would be.
+    if (fault === 'refused' || fault === 'aborted') throw error
+    doubt.commitUnknown = true
+    return { kind: 'commit unknown', cause: error }
+  }
+}
+
+/** Makes the database undo everything; it never reaches a caller. */
+class Rollback extends Error {}
+
+/** The same for queries that are not where they should be. */
+class Escaped extends Error {}
+
+async function claimIn<Tx>(
+  transaction: KeyTransaction<Tx>,
+  { operation, attempt }: TransactionAttempt<Tx, unknown>,
+): Promise<Claim> {
+  const claim = await transaction.claim(operation, attempt)
+  if (claim.kind !== 'lost' || claim.found.status !== 'released') return claim
+  return (await transaction.claimReleased(operation)) ?? claim
+}
+
+async function settleIn<Tx>(
+  transaction: KeyTransaction<Tx>,
+  operation: Operation,
+  { claim, result }: { claim: WonClaim; result: StoredResult },
+): Promise<void> {
+  const settled = await transaction.settle(operation, claim.fence, result)
+  if (settled.kind === 'too old') throw refusal('KEY_TOO_OLD', operation)
+  const { backend, transaction: id } = claim.identity
+  if (settled.kind === 'lost' || settled.identity.backend !== backend || settled.identity.transaction !== id) {
+    throw refusal('TRANSACTION_ESCAPED', operation)
+  }
+}
+
+/** The handler never ran, so nothing happened but the claim, which may stand in the table on its own. */
+async function escaped(store: KeyStore<unknown>, operation: Operation): Promise<IdempotencyError> {
+  await store.removeEscaped(operation)
+  return refusal('TRANSACTION_ESCAPED', operation, 'NOT_EXECUTED')
+}

@@ -1,0 +1,92 @@
+/** A client that can be closed while others still hold it. */
+export interface Guarded<Client> {
+  client: Client
+  /** Refuses whatever is started from now on, and waits for what is running. */
+  close(): Promise<void>
+}
+
+/**
+ * Guards the client that a handler works with. A query that the handler left floating could fail between the settle and
+ * COMMIT: Postgres then rolls back without a word, and the handler's caller is told of a success that is not there. So
+ * the client is closed before the settle, and what still runs is waited for; if it failed, the settle fails.
+ *
+ * @param complaint what a late use is told
+ */
+export function guard<Client extends object>(client: Client, complaint: string): Guarded<Client> {
+  const running = new Set<Promise<unknown>>()
+  const views = new WeakMap<object, object>()
+  let closed = false
+
+  const refuseLateUse = () => {
+    if (closed) throw new Error(complaint)
+  }
+
+  const track = (thenable: PromiseLike<unknown>) => {
+    const ended: Promise<unknown> = new Promise<void>((resolve) => {
+      thenable.then(
+        () => resolve(),
+        () => resolve(),
+      )
+    }).then(() => running.delete(ended))
+    running.add(ended)
+  }
+
+  const view = (value: unknown): unknown => {
+    if (!isObject(value)) return value
+    const known = views.get(value)
+    if (known !== undefined) return known
+    const made = isPending(value) ? viewOfPending(value) : new Proxy(value, handlers)
+    views.set(value, made)
+    return made
+  }
+
+  const handlers: ProxyHandler<object> = {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target)
+      if (typeof value !== 'function') return view(value)
+      return (...args: unknown[]) => {
+        refuseLateUse()
+        return view(Reflect.apply(value, target, args))
+      }
+    },
+  }
+
+  /** Prisma's promises run nothing until somebody waits for them, which can be long after they were made. */
+  const viewOfPending = (pending: PromiseLike<unknown> & object): object => {
+    if (!isLazy(pending)) {
+      track(pending)
+      return pending
+    }
+    return new Proxy(pending, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target)
+        if (typeof value !== 'function') return value
+        return (...args: unknown[]) => {
+          refuseLateUse()
+          if (name === 'then' || name === 'catch' || name === 'finally') track(target)
+          return view(Reflect.apply(value, target, args))
+        }
+      },
+    })
+  }
+
+  return {
+    client: new Proxy(client, handlers) as Client,
+    async close() {
+      closed = true
+      while (running.size > 0) await Promise.all(running)
+    },
+  }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+function isPending(value: object): value is PromiseLike<unknown> & object {
+  return 'then' in value && typeof value.then === 'function'
+}
+
+function isLazy(pending: object): boolean {
+  return (pending as { [Symbol.toStringTag]?: unknown })[Symbol.toStringTag] === 'PrismaPromise'
+}
