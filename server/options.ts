@@ -125,7 +125,7 @@ export function readSharedOptions(given: unknown): Settings {
     prisma: _,
     scope: __,
     ...transaction
-  } = read(sharedSchema, given, 'createIdempotency')
+  } = readOptions(sharedSchema, given, 'createIdempotency')
   checkTogether(transaction, 'createIdempotency')
   return { serializer, retentionMs, skewMs, schema, transaction }
 }
@@ -133,7 +133,7 @@ export function readSharedOptions(given: unknown): Settings {
 /** The same for what `transaction` was given; what is left out there is taken from `shared`. */
 export function readTransactionOptions(given: unknown, shared: TransactionSettings): TransactionSettings {
   const own = Object.entries(given as object).filter(([, value]) => value !== undefined)
-  const settings = read(transactionSchema, { ...shared, ...Object.fromEntries(own) }, 'transaction')
+  const settings = readOptions(transactionSchema, { ...shared, ...Object.fromEntries(own) }, 'transaction')
   checkTogether(settings, 'transaction')
   return settings
 }
@@ -145,7 +145,16 @@ function checkTogether(settings: TransactionSettings, caller: string): void {
   )
 }
 
-function read<Schema extends z.ZodObject>(schema: Schema, given: unknown, caller: string): z.infer<Schema> {
+/**
+ * Checks options and fills in the defaults.
+ *
+ * @throws TypeError that names each wrong option, its bound and its value
+ */
+export function readOptions<Schema extends z.ZodObject>(
+  schema: Schema,
+  given: unknown,
+  caller: string,
+): z.infer<Schema> {
   const parsed = schema.safeParse(given)
   if (parsed.success) return parsed.data
   throw new TypeError(parsed.error.issues.map((issue) => complaint(issue, given, caller)).join('\n'))

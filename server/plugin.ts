@@ -9,11 +9,14 @@ import { addIdempotencyErrorData } from './errorShape.js'
 import { IdempotencyError, isIdempotencyError } from './errors.js'
 import type { Handled } from './modes/runInTransaction.js'
 import { transactionMode } from './modes/transaction.js'
+import { type OperationStatus, statusOf } from './ops/status.js'
 import { readSharedOptions, readTransactionOptions, type SharedOptions, type TransactionOptions } from './options.js'
 import { type CallReader, type IncomingCall, readCall } from './readCall.js'
 import { refusal } from './refusals.js'
+import type { Sweeper } from './store/keyStore.js'
 import { type PrismaLike, prismaDatabase, type TransactionClient } from './store/prisma.js'
 import { sqlStore } from './store/sqlStore.js'
+import { sqlSweeper } from './store/sqlSweeper.js'
 
 export interface IdempotencyOptions<Client extends PrismaLike, Ctx extends object> extends SharedOptions {
   /** The application's PrismaClient, with its extensions. Prisma 6.16 or later, or 7. */
@@ -56,6 +59,16 @@ export interface Idempotency<Client extends PrismaLike, Ctx extends object> {
     OutputOut,
     Caller
   >
+
+  /**
+   * Asks the table about an operation, for support and for operators. It changes nothing and grants nothing.
+   *
+   * @throws IdempotencyError KEY_INVALID, SCOPE_MISSING or STORE_UNAVAILABLE
+   */
+  status(of: { scope: string; key: string }): Promise<OperationStatus>
+
+  /** What `sweepOnce` works with. */
+  readonly sweeper: Sweeper
 }
 
 type Simplify<T> = { [Key in keyof T]: T[Key] } & {}
@@ -78,7 +91,9 @@ export function createIdempotency<Client extends PrismaLike, Ctx extends object>
 ): Idempotency<Client, Ctx> {
   const settings = readSharedOptions(options)
   const { serializer } = settings
-  const runTransaction = transactionMode(sqlStore(prismaDatabase(options.prisma), settings), serializer)
+  const database = prismaDatabase(options.prisma)
+  const store = sqlStore(database, settings)
+  const runTransaction = transactionMode(store, serializer)
   const reader: CallReader = { serializer, scope: ({ ctx }) => options.scope({ ctx: ctx as Ctx }) }
 
   return {
@@ -106,6 +121,8 @@ export function createIdempotency<Client extends PrismaLike, Ctx extends object>
         return { ok: true, data: fromText(end.result, serializer) }
       })
     },
+    status: (of) => statusOf(of, { store, serializer }),
+    sweeper: sqlSweeper(database, settings),
   }
 }
 

@@ -62,3 +62,11 @@ export interface KeyStore<Tx> {
   removeEscaped(operation: Operation): Promise<void>
   faultOf(error: unknown): Fault
 }
+
+/** What a sweep does to the table, one statement at a time. */
+export interface Sweeper {
+  /** Deletes at most `batchSize` forgotten rows; gives their number. */
+  deleteBatch(batchSize: number): Promise<number>
+  /** Raises the watermark where it is time to; gives whether it was. */
+  raiseWatermark(): Promise<boolean>
+}

@@ -1,0 +1,40 @@
+import { checkKey } from '../engine/key.js'
+import type { Lookup } from '../engine/record.js'
+import { checkScope } from '../engine/scope.js'
+import { fromText, type Serializer } from '../engine/serializer.js'
+import { IdempotencyError } from '../errors.js'
+import type { KeyStore } from '../store/keyStore.js'
+
+/** What the table knows of an operation. */
+export type OperationStatus =
+  /** Nothing. An attempt may still be running, or be on its way: only sending the same key again decides. */
+  | { status: 'absent' }
+  /** An attempt in lease mode holds it, or held it and ended without a word. */
+  | { status: 'in flight' }
+  /** An attempt in lease mode failed; the next one goes on. */
+  | { status: 'released' }
+  | { status: 'settled'; result: unknown }
+
+/**
+ * Reads what the table knows of an operation.
+ *
+ * @throws IdempotencyError KEY_INVALID, SCOPE_MISSING or STORE_UNAVAILABLE
+ */
+export async function statusOf(
+  of: { scope: string; key: string },
+  { store, serializer }: { store: Pick<KeyStore<unknown>, 'read'>; serializer: Serializer },
+): Promise<OperationStatus> {
+  const key = checkKey(of.key)
+  if (!key.ok) throw new IdempotencyError('KEY_INVALID', `status: ${key.complaint}.`)
+  const scope = checkScope(of.scope)
+  if (!scope.ok) throw new IdempotencyError('SCOPE_MISSING', `status: the scope is none: ${scope.complaint}.`)
+  let found: Lookup
+  try {
+    found = await store.read({ key: key.key, birth: key.birth, scope: scope.scope })
+  } catch (cause) {
+    throw new IdempotencyError('STORE_UNAVAILABLE', 'status: the database failed (see the cause).', { cause })
+  }
+  return found.status === 'settled'
+    ? { status: 'settled', result: fromText(found.result, serializer) }
+    : { status: found.status }
+}
