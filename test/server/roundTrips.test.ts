@@ -4,7 +4,7 @@ import { v7 } from 'uuid'
 import { expect, onTestFinished, test } from 'vitest'
 import { PrismaClient } from '../../generated/prisma/client.js'
 import { useDatabase } from '../support/database/testDatabase.js'
-import { type DatabaseProxy, startDatabaseProxy } from '../support/databaseProxy.js'
+import { type DatabaseProxy, nameOf, startDatabaseProxy } from '../support/databaseProxy.js'
 import { serve } from '../support/httpServer.js'
 import { rawCall } from '../support/rawCall.js'
 import { type Authed, authed, t } from '../support/shop.js'
@@ -35,17 +35,8 @@ async function shopBehindProxy(inScope: () => Promise<void> = async () => undefi
   return { proxy, url }
 }
 
-/** What each round trip was for, by the first words of its statements. */
 function trips({ flights }: DatabaseProxy): string[] {
-  return flights.map(({ statements }) => statements.map(nameOf).join(' + '))
-}
-
-function nameOf(statement: string): string {
-  const text = statement.trim().replace(/\s+/g, ' ')
-  if (text.startsWith('with age')) return 'claim'
-  if (text.startsWith('select age.age')) return 'read'
-  if (text.startsWith('update')) return 'settle'
-  return text
+  return flights.map(nameOf)
 }
 
 test('a first call adds two round trips to its transaction: the claim and the settle', async () => {

@@ -7,74 +7,117 @@ export interface Flight {
   statements: string[]
 }
 
+/**
+ * What happens to a round trip: it is passed on, or the connection ends. `before`: the database has not seen it;
+ * `after`: the database has done it, and its answer has not left.
+ */
+export type Hook = (flight: Flight, moment: 'before' | 'after') => 'pass' | 'cut' | Promise<'pass' | 'cut'>
+
 export interface DatabaseProxy {
   /** The connection string of the database behind it, led through the proxy. */
   url: string
   /** The round trips since the last `forget`, connections' own handshakes left out. */
   flights: Flight[]
   forget(): void
+  /** Asked at both ends of each round trip. Passes everything until it is set. */
+  hook: Hook
 }
 
-/** Stands between a client and Postgres, passes everything on, and understands enough of the protocol to count trips. */
+/** Stands between a client and Postgres, passes everything on, and understands enough of the protocol to name trips. */
 export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseProxy> {
   const upstream = new URL(databaseUrl)
   const sockets = new Set<Socket>()
-  const proxy: DatabaseProxy = {
-    url: '',
-    flights: [],
-    forget() {
-      proxy.flights.length = 0
-    },
-  }
+  const url = new URL(databaseUrl)
   const server = createServer((client) => {
     const database = connectTo(Number(upstream.port), upstream.hostname)
-    relay(client, database, proxy)
+    const end = () => {
+      client.destroy()
+      database.destroy()
+    }
     for (const socket of [client, database]) {
       sockets.add(socket)
       socket.setNoDelay(true)
       socket.on('error', () => undefined)
       socket.on('close', () => {
         sockets.delete(socket)
-        client.destroy()
-        database.destroy()
+        end()
       })
     }
+    relay({ client, database, end, proxy })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy()
     server.close()
   })
-  const url = new URL(databaseUrl)
   url.port = String((server.address() as AddressInfo).port)
-  proxy.url = url.href
+  const proxy: DatabaseProxy = {
+    url: url.href,
+    flights: [],
+    forget() {
+      proxy.flights.length = 0
+    },
+    hook: () => 'pass',
+  }
   return proxy
+}
+
+/** What a flight is for, by the first words of its statements: our own by their names, others as they are. */
+export function nameOf({ statements }: Flight): string {
+  return statements
+    .map((statement) => {
+      const text = statement.trim().replace(/\s+/g, ' ')
+      if (text.startsWith('with age')) return 'claim'
+      if (text.startsWith('select age.age')) return 'read'
+      if (text.includes("set status = 'settled'")) return 'settle'
+      if (text.startsWith('select pg_backend_pid()')) return 'identity'
+      return text
+    })
+    .join(' + ')
 }
 
 /** ReadyForQuery: type, length, and a status that is not looked at. */
 const READY = Buffer.from([0x5a, 0, 0, 0, 5])
 
-function relay(client: Socket, database: Socket, { flights }: DatabaseProxy): void {
-  const messages = messageReader()
+interface Relay {
+  client: Socket
+  database: Socket
+  end(): void
+  proxy: DatabaseProxy
+}
+
+function relay({ client, database, end, proxy }: Relay): void {
+  const readMessages = messageReader()
   let flight: Flight | undefined
   let handshake = true
+  // One after the other: a hook may take its time, and bytes must not overtake each other.
+  let toDatabase = Promise.resolve()
+  let toClient = Promise.resolve()
+
   client.on('data', (chunk: Buffer) => {
-    const statements = messages(chunk)
-    if (!handshake) {
-      if (flight === undefined) {
-        flight = { statements: [] }
-        flights.push(flight)
+    toDatabase = toDatabase.then(async () => {
+      const statements = readMessages(chunk)
+      if (!handshake) {
+        if (flight === undefined) {
+          flight = { statements: [] }
+          proxy.flights.push(flight)
+        }
+        flight.statements.push(...statements)
+        if (statements.length > 0 && (await proxy.hook(flight, 'before')) === 'cut') return end()
       }
-      flight.statements.push(...statements)
-    }
-    database.write(chunk)
+      database.write(chunk)
+    })
   })
   database.on('data', (chunk: Buffer) => {
-    if (chunk.includes(READY)) {
-      handshake = false
-      flight = undefined
-    }
-    client.write(chunk)
+    toClient = toClient.then(async () => {
+      if (chunk.includes(READY)) {
+        handshake = false
+        const landed = flight
+        flight = undefined
+        if (landed !== undefined && (await proxy.hook(landed, 'after')) === 'cut') return end()
+      }
+      client.write(chunk)
+    })
   })
 }
 
