@@ -96,31 +96,43 @@ test('with mutations: all, every mutation has a key, and a query has none', asyn
   expect(server.requests.map(({ body }) => body.includes('~idempotency'))).toEqual([true, true, false])
 })
 
+interface Judged {
+  answer: Scripted
+  again: boolean
+  outcome: string
+}
+
 // tRPC's own numbers, written out: which are retried, and what is known once the attempts are used up.
-const judged: [string, Scripted, boolean, string][] = [
-  ['PARSE_ERROR', failure(-32700), false, 'NOT_EXECUTED'],
-  ['BAD_REQUEST', failure(-32600), false, 'NOT_EXECUTED'],
-  ['UNAUTHORIZED', failure(-32001), false, 'NOT_EXECUTED'],
-  ['FORBIDDEN', failure(-32003), false, 'NOT_EXECUTED'],
-  ['NOT_FOUND', failure(-32004), false, 'NOT_EXECUTED'],
-  ['a CONFLICT of the application', failure(-32009), false, 'NOT_EXECUTED'],
-  ['a PRECONDITION_FAILED of the application', failure(-32012), false, 'NOT_EXECUTED'],
-  ['an UNPROCESSABLE_CONTENT of the application', failure(-32022), false, 'NOT_EXECUTED'],
-  ['CLIENT_CLOSED_REQUEST', failure(-32099), false, 'UNKNOWN'],
-  ['NOT_IMPLEMENTED', failure(-32603, { code: 'NOT_IMPLEMENTED' }), false, 'UNKNOWN'],
-  ['TOO_MANY_REQUESTS', failure(-32029), true, 'NOT_EXECUTED'],
-  ['TIMEOUT', failure(-32008), true, 'UNKNOWN'],
-  ['INTERNAL_SERVER_ERROR', failure(-32603, { code: 'INTERNAL_SERVER_ERROR' }), true, 'UNKNOWN'],
-  ['BAD_GATEWAY', failure(-32603, { code: 'BAD_GATEWAY' }), true, 'UNKNOWN'],
-  ['SERVICE_UNAVAILABLE', failure(-32603, { code: 'SERVICE_UNAVAILABLE' }), true, 'UNKNOWN'],
-  ['GATEWAY_TIMEOUT', failure(-32603, { code: 'GATEWAY_TIMEOUT' }), true, 'UNKNOWN'],
-  ['an internal error whose formatter dropped the data', failure(-32603), true, 'UNKNOWN'],
-  ['a number that is not tRPC’s', failure(503), true, 'UNKNOWN'],
-  ['a success that is not tRPC’s', { status: 200, body: { ok: true } }, true, 'UNKNOWN'],
-  ['null', { status: 200, body: null }, true, 'UNKNOWN'],
+const judged: [name: string, Judged][] = [
+  ['PARSE_ERROR', { answer: failure(-32700), again: false, outcome: 'NOT_EXECUTED' }],
+  ['BAD_REQUEST', { answer: failure(-32600), again: false, outcome: 'NOT_EXECUTED' }],
+  ['UNAUTHORIZED', { answer: failure(-32001), again: false, outcome: 'NOT_EXECUTED' }],
+  ['FORBIDDEN', { answer: failure(-32003), again: false, outcome: 'NOT_EXECUTED' }],
+  ['NOT_FOUND', { answer: failure(-32004), again: false, outcome: 'NOT_EXECUTED' }],
+  ['a CONFLICT of the application', { answer: failure(-32009), again: false, outcome: 'NOT_EXECUTED' }],
+  ['a PRECONDITION_FAILED of the application', { answer: failure(-32012), again: false, outcome: 'NOT_EXECUTED' }],
+  ['an UNPROCESSABLE_CONTENT of the application', { answer: failure(-32022), again: false, outcome: 'NOT_EXECUTED' }],
+  ['CLIENT_CLOSED_REQUEST', { answer: failure(-32099), again: false, outcome: 'UNKNOWN' }],
+  ['NOT_IMPLEMENTED', { answer: failure(-32603, { code: 'NOT_IMPLEMENTED' }), again: false, outcome: 'UNKNOWN' }],
+  ['TOO_MANY_REQUESTS', { answer: failure(-32029), again: true, outcome: 'NOT_EXECUTED' }],
+  ['TIMEOUT', { answer: failure(-32008), again: true, outcome: 'UNKNOWN' }],
+  [
+    'INTERNAL_SERVER_ERROR',
+    { answer: failure(-32603, { code: 'INTERNAL_SERVER_ERROR' }), again: true, outcome: 'UNKNOWN' },
+  ],
+  ['BAD_GATEWAY', { answer: failure(-32603, { code: 'BAD_GATEWAY' }), again: true, outcome: 'UNKNOWN' }],
+  [
+    'SERVICE_UNAVAILABLE',
+    { answer: failure(-32603, { code: 'SERVICE_UNAVAILABLE' }), again: true, outcome: 'UNKNOWN' },
+  ],
+  ['GATEWAY_TIMEOUT', { answer: failure(-32603, { code: 'GATEWAY_TIMEOUT' }), again: true, outcome: 'UNKNOWN' }],
+  ['an internal error whose formatter dropped the data', { answer: failure(-32603), again: true, outcome: 'UNKNOWN' }],
+  ['a number that is not tRPC’s', { answer: failure(503), again: true, outcome: 'UNKNOWN' }],
+  ['a success that is not tRPC’s', { answer: { status: 200, body: { ok: true } }, again: true, outcome: 'UNKNOWN' }],
+  ['null', { answer: { status: 200, body: null }, again: true, outcome: 'UNKNOWN' }],
 ]
 
-test.each(judged)('%s: its retry and its outcome', async (_, answer, again, outcome) => {
+test.each(judged)('%s: its retry and its outcome', async (_, { answer, again, outcome }) => {
   const server = await startScriptedServer([answer])
   const error = await caught(client(server.url).create.mutate({}))
   expect(server.requests).toHaveLength(again ? 3 : 1)
@@ -128,26 +140,26 @@ test.each(judged)('%s: its retry and its outcome', async (_, answer, again, outc
 })
 
 // Every reason of the wire: whether the link sends the same key again, and what is then known of the operation.
-const reasons: [string, string, boolean, string][] = [
-  ['KEY_MISSING', 'NOT_EXECUTED', false, 'NOT_EXECUTED'],
-  ['KEY_INVALID', 'NOT_EXECUTED', false, 'NOT_EXECUTED'],
-  ['KEY_FROM_FUTURE', 'NOT_EXECUTED', false, 'NOT_EXECUTED'],
-  ['SCOPE_MISSING', 'NOT_EXECUTED', false, 'NOT_EXECUTED'],
-  ['KEY_REUSED', 'NOT_EXECUTED', false, 'NOT_EXECUTED'],
-  ['KEY_TOO_OLD', 'NOT_EXECUTED', false, 'NOT_EXECUTED'],
-  ['IN_FLIGHT', 'NOT_EXECUTED', true, 'UNKNOWN'],
-  ['LEASE_LOST', 'UNKNOWN', true, 'UNKNOWN'],
-  ['ABANDONED', 'UNKNOWN', false, 'UNKNOWN'],
-  ['RESULT_NOT_STORABLE', 'NOT_EXECUTED', false, 'NOT_EXECUTED'],
-  ['RESULT_NOT_STORABLE', 'EXECUTED', false, 'EXECUTED'],
-  ['RESULT_TOO_LARGE', 'NOT_EXECUTED', false, 'NOT_EXECUTED'],
-  ['TRANSACTION_ESCAPED', 'UNKNOWN', false, 'UNKNOWN'],
-  ['NESTED', 'NOT_EXECUTED', false, 'NOT_EXECUTED'],
-  ['STORE_UNAVAILABLE', 'NOT_EXECUTED', true, 'NOT_EXECUTED'],
-  ['STORE_UNAVAILABLE', 'UNKNOWN', true, 'UNKNOWN'],
+const reasons: [reason: string, attemptOutcome: string, then: { again: boolean; outcome: string }][] = [
+  ['KEY_MISSING', 'NOT_EXECUTED', { again: false, outcome: 'NOT_EXECUTED' }],
+  ['KEY_INVALID', 'NOT_EXECUTED', { again: false, outcome: 'NOT_EXECUTED' }],
+  ['KEY_FROM_FUTURE', 'NOT_EXECUTED', { again: false, outcome: 'NOT_EXECUTED' }],
+  ['SCOPE_MISSING', 'NOT_EXECUTED', { again: false, outcome: 'NOT_EXECUTED' }],
+  ['KEY_REUSED', 'NOT_EXECUTED', { again: false, outcome: 'NOT_EXECUTED' }],
+  ['KEY_TOO_OLD', 'NOT_EXECUTED', { again: false, outcome: 'NOT_EXECUTED' }],
+  ['IN_FLIGHT', 'NOT_EXECUTED', { again: true, outcome: 'UNKNOWN' }],
+  ['LEASE_LOST', 'UNKNOWN', { again: true, outcome: 'UNKNOWN' }],
+  ['ABANDONED', 'UNKNOWN', { again: false, outcome: 'UNKNOWN' }],
+  ['RESULT_NOT_STORABLE', 'NOT_EXECUTED', { again: false, outcome: 'NOT_EXECUTED' }],
+  ['RESULT_NOT_STORABLE', 'EXECUTED', { again: false, outcome: 'EXECUTED' }],
+  ['RESULT_TOO_LARGE', 'NOT_EXECUTED', { again: false, outcome: 'NOT_EXECUTED' }],
+  ['TRANSACTION_ESCAPED', 'UNKNOWN', { again: false, outcome: 'UNKNOWN' }],
+  ['NESTED', 'NOT_EXECUTED', { again: false, outcome: 'NOT_EXECUTED' }],
+  ['STORE_UNAVAILABLE', 'NOT_EXECUTED', { again: true, outcome: 'NOT_EXECUTED' }],
+  ['STORE_UNAVAILABLE', 'UNKNOWN', { again: true, outcome: 'UNKNOWN' }],
 ]
 
-test.each(reasons)('%s (%s): its retry and its outcome', async (reason, attemptOutcome, again, outcome) => {
+test.each(reasons)('%s (%s): its retry and its outcome', async (reason, attemptOutcome, { again, outcome }) => {
   const server = await startScriptedServer([failure(-32600, { idempotency: { reason, attemptOutcome } })])
   const error = await caught(client(server.url).create.mutate({}))
   expect(server.requests).toHaveLength(again ? 3 : 1)

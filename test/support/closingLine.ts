@@ -1,9 +1,11 @@
+import type { SerializedError } from 'vitest'
 import type { Reporter, TestModule } from 'vitest/node'
 
 /** Ends the run with one line that a machine can read: `N passed, N failed, N skipped`. */
 export default class ClosingLine implements Reporter {
-  onTestRunEnd(modules: readonly TestModule[]): void {
-    const count = { passed: 0, failed: 0, skipped: 0 }
+  onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly SerializedError[]): void {
+    // An error that no test caught fails the run, so it counts.
+    const count = { passed: 0, failed: unhandledErrors.length, skipped: 0 }
     for (const module of modules) {
       for (const test of module.children.allTests()) {
         const { state } = test.result()

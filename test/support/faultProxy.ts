@@ -83,35 +83,45 @@ function reply(fault: Fault, to: { answer: Upstream; response: ServerResponse; s
   }
   switch (fault) {
     case 'pass':
-      return send(answer.status, 'application/json', body)
+      send(answer.status, 'application/json', body)
+      break
     case 'cutBefore':
     case 'cutAfter':
-      return void socket.destroy()
+      socket.destroy()
+      break
     case 'resetAfter':
     case 'deliver twice':
-      return void socket.resetAndDestroy()
+      socket.resetAndDestroy()
+      break
     case 'cutBody':
       response.writeHead(answer.status, { 'content-type': 'application/json', 'content-length': body.length })
       response.write(half, () => socket.destroy())
-      return
+      break
     case 'halfBody':
-      return send(answer.status, 'application/json', half)
+      send(answer.status, 'application/json', half)
+      break
     case '502 HTML':
-      return send(502, 'text/html', '<html><h1>Bad Gateway</h1></html>')
+      send(502, 'text/html', '<html><h1>Bad Gateway</h1></html>')
+      break
     case '502 JSON':
-      return send(502, 'application/json', '{"message":"Bad Gateway"}')
+      send(502, 'application/json', '{"message":"Bad Gateway"}')
+      break
     case '503 error code':
-      return send(503, 'application/json', '{"error":{"code":503,"message":"no healthy upstream"}}')
+      send(503, 'application/json', '{"error":{"code":503,"message":"no healthy upstream"}}')
+      break
     case '200 HTML':
-      return send(200, 'text/html', '<html>Please sign in to the guest network</html>')
+      send(200, 'text/html', '<html>Please sign in to the guest network</html>')
+      break
     case 'empty 504':
-      return send(504, 'text/plain', '')
+      send(504, 'text/plain', '')
+      break
     case 'half a batch': {
       const answers: unknown = JSON.parse(body.toString())
-      return send(answer.status, 'application/json', JSON.stringify(Array.isArray(answers) ? answers.slice(0, 1) : {}))
+      send(answer.status, 'application/json', JSON.stringify(Array.isArray(answers) ? answers.slice(0, 1) : {}))
+      break
     }
     case 'hang':
-      return
+      break
   }
 }
 

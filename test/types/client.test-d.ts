@@ -24,7 +24,8 @@ const router = t.router({
 type AppRouter = typeof router
 
 const marked = t.router({ a: idempotent.mutation(() => 1), b: t.procedure.query(() => 2) })
-const untyped = initTRPC.meta<any>().create() // biome-ignore lint/suspicious/noExplicitAny: what some applications have
+// biome-ignore lint/suspicious/noExplicitAny: what some applications have
+const untyped = initTRPC.meta<any>().create()
 const anyMeta = untyped.router({ plain: untyped.procedure.mutation(() => 1) })
 
 test('mutations lists exactly the paths that are idempotent on the server', () => {
