@@ -27,6 +27,8 @@ export interface TestDatabase {
   prisma: PrismaClient
   /** The database seen past the library and past Prisma. */
   query<Row = Record<string, unknown>>(sql: string, parameters?: unknown[]): Promise<Row[]>
+  /** A session of its own; release it. */
+  connect(): Promise<pg.PoolClient>
   keys(): Promise<KeyRow[]>
   orders(): Promise<{ customer: string; item: string; cents: number }[]>
   /** Counts a run of a handler outside of its transaction, so that a rollback does not hide it. */
@@ -54,6 +56,7 @@ export function useDatabase({ poolSize = 20 } = {}): TestDatabase {
       url: url.href,
       prisma: new PrismaClient({ adapter: new PrismaPg({ connectionString: url.href, max: poolSize }) }),
       query,
+      connect: () => pool.connect(),
       keys: () => query('select * from idempotency_keys order by key, scope'),
       orders: () => query('select customer, item, cents from orders order by id'),
       async countRun(label: string) {
