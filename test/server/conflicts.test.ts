@@ -27,7 +27,9 @@ async function shop(label: string, inRun: (tx: Tx, run: number) => Promise<unkno
       .mutation(async ({ ctx, input }) => {
         run += 1
         await db.countRun(label)
-        const order = await ctx.tx.order.create({ data: { customer: label, item: JSON.stringify(input ?? null), cents: run } })
+        const order = await ctx.tx.order.create({
+          data: { customer: label, item: JSON.stringify(input ?? null), cents: run },
+        })
         input?.items?.push(run)
         await inRun(ctx.tx, run)
         return { run, cents: order.cents }

@@ -16,6 +16,7 @@ const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: url,
 const runs = new pg.Pool({ connectionString: url, max: 2 })
 
 const idempotency = createIdempotency({
+  ...options.idempotency,
   prisma,
   async scope({ ctx }: { ctx: Authed }) {
     if (options.barrierBeforeClaim !== undefined) await passBarrier(options.barrierBeforeClaim)

@@ -1,0 +1,3 @@
+import { runClientAndServer } from '../support/runClientAndServer.js'
+
+await runClientAndServer({ server: () => import('./server.js'), client: () => import('./client.js') })
