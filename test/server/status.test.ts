@@ -1,0 +1,138 @@
+import superjson from 'superjson'
+import { v7 } from 'uuid'
+import { expect, test } from 'vitest'
+import { useDatabase } from '../support/database/testDatabase.js'
+import { serve } from '../support/httpServer.js'
+import { rawCall, said } from '../support/rawCall.js'
+import { authed, shopIdempotency, t } from '../support/shop.js'
+
+const db = useDatabase()
+
+/** A row as lease mode leaves it. */
+async function plant(key: string, status: string, { fingerprint = '\\x01', lease = 'null', fence = 1 } = {}) {
+  await db.query(
+    `insert into idempotency_keys
+      (key, scope, procedure, fingerprint, status, fence, on_unknown, attempts, claimed_at, lease_expires_at)
+    values ($1, 'alice', 'create', $2, $3, $4, 'retry', 1, now(), ${lease})`,
+    [key, fingerprint, status, fence],
+  )
+}
+
+test('status tells absent, in flight, released and settled apart, and gives the result', async () => {
+  const idempotency = shopIdempotency(db.prisma)
+  const [absent, inFlight, released, settled] = [v7(), v7(), v7(), v7()]
+  await plant(inFlight, 'in_flight', { lease: `now() + interval '1 minute'` })
+  await plant(released, 'released')
+  const url = await serve(t.router({ create: idempotency.transaction(authed).mutation(() => ({ id: 7 })) }))
+  await rawCall(url, { path: 'create', key: settled })
+
+  const status = (key: string) => idempotency.status({ scope: 'alice', key })
+  expect(await status(absent)).toEqual({ status: 'absent' })
+  expect(await status(inFlight)).toEqual({ status: 'in flight' })
+  expect(await status(released)).toEqual({ status: 'released' })
+  expect(await status(settled)).toEqual({ status: 'settled', result: { id: 7 } })
+  expect(await idempotency.status({ scope: 'bob', key: settled })).toEqual({ status: 'absent' })
+})
+
+test('status gives the value that the serializer carries', async () => {
+  const idempotency = shopIdempotency(db.prisma, { serializer: superjson })
+  const key = v7()
+  await plant(key, 'released')
+  await db.query(
+    `update idempotency_keys set status = 'settled', result_kind = 'value', settled_at = now(), result = $2 where key = $1`,
+    [key, '{"json":"1970-01-01T00:00:00.000Z","meta":{"values":["Date"]}}'],
+  )
+  expect(await idempotency.status({ scope: 'alice', key })).toEqual({ status: 'settled', result: new Date(0) })
+})
+
+test('status refuses what is no key and no scope', async () => {
+  const idempotency = shopIdempotency(db.prisma)
+  await expect(idempotency.status({ scope: 'alice', key: 'undefined' })).rejects.toMatchObject({
+    reason: 'KEY_INVALID',
+  })
+  await expect(idempotency.status({ scope: '', key: v7() })).rejects.toMatchObject({ reason: 'SCOPE_MISSING' })
+})
+
+// What transaction mode meets when a procedure was in lease mode before a deploy.
+
+async function shopAndFingerprint() {
+  const idempotency = shopIdempotency(db.prisma)
+  const router = t.router({
+    create: idempotency.transaction(authed).mutation(async ({ ctx }) => {
+      await db.countRun(ctx.idempotency.key)
+      return 'done'
+    }),
+  })
+  const url = await serve(router)
+  const other = v7()
+  await rawCall(url, { path: 'create', key: other })
+  const fingerprint = (await db.keys()).find(({ key }) => key === other)?.fingerprint.toString('hex')
+  return {
+    fingerprint: `\\x${fingerprint}`,
+    call: (key: string, attempt = 1) => rawCall(url, { path: 'create', key, attempt }),
+  }
+}
+
+test('a lease that lives is in flight for as long as it lives, and is never taken over', async () => {
+  const { fingerprint, call } = await shopAndFingerprint()
+  const key = v7()
+  await plant(key, 'in_flight', { fingerprint, lease: `now() + interval '1 minute'` })
+  for (const attempt of [1, 2]) {
+    const answer = await call(key, attempt)
+    const { retryAfterMs, ...rest } = said(answer) as { retryAfterMs: number }
+    expect(rest).toEqual({ reason: 'IN_FLIGHT', attemptOutcome: 'NOT_EXECUTED' })
+    expect(retryAfterMs).toBeGreaterThan(50_000)
+    expect(retryAfterMs).toBeLessThanOrEqual(60_000)
+  }
+  expect(await db.runs(key)).toBe(0)
+})
+
+test('a lease that is over is abandoned, and is never taken over', async () => {
+  const { fingerprint, call } = await shopAndFingerprint()
+  const key = v7()
+  await plant(key, 'in_flight', { fingerprint, lease: `now() - interval '1 second'` })
+  for (const attempt of [1, 2]) {
+    expect(said(await call(key, attempt))).toEqual({ reason: 'ABANDONED', attemptOutcome: 'UNKNOWN' })
+  }
+  expect(await db.runs(key)).toBe(0)
+})
+
+test('a released row without recovery points is claimed, under a fence of its own', async () => {
+  const { fingerprint, call } = await shopAndFingerprint()
+  for (const attempt of [1, 2]) {
+    const key = v7()
+    await plant(key, 'released', { fingerprint, fence: 5 })
+    expect((await call(key, attempt)).data).toBe('done')
+    expect((await call(key, 3)).data).toBe('done')
+    expect(await db.runs(key)).toBe(1)
+    const row = (await db.keys()).find((found) => found.key === key)
+    expect(row).toMatchObject({ status: 'settled', fence: 6, attempts: 2, result: '"done"', on_unknown: null })
+  }
+})
+
+test('a released row is claimed below the watermark too: it was not swept', async () => {
+  const { fingerprint, call } = await shopAndFingerprint()
+  const key = v7()
+  await plant(key, 'released', { fingerprint })
+  await db.query(`insert into idempotency_watermark values (1, 'ffffffff-ffff-7000-8000-000000000000', now())`)
+  expect((await call(key)).data).toBe('done')
+  await db.query('delete from idempotency_watermark')
+})
+
+test('a released row with recovery points is abandoned: a transaction cannot repeat what they name', async () => {
+  const { fingerprint, call } = await shopAndFingerprint()
+  const key = v7()
+  await plant(key, 'released', { fingerprint })
+  await db.query(`insert into idempotency_recovery_points values ($1, 'alice', 'charge', null, 1, now())`, [key])
+  for (const attempt of [1, 2]) {
+    expect(said(await call(key, attempt))).toEqual({ reason: 'ABANDONED', attemptOutcome: 'UNKNOWN' })
+  }
+  expect(await db.runs(key)).toBe(0)
+})
+
+test('a released row of another input is reuse, and says nothing else', async () => {
+  const { call } = await shopAndFingerprint()
+  const key = v7()
+  await plant(key, 'released')
+  expect(said(await call(key))).toEqual({ reason: 'KEY_REUSED', attemptOutcome: 'NOT_EXECUTED' })
+})
