@@ -53,7 +53,7 @@ export function sendUntilAnswered(
       if (answered || over) return
       answered = true
       stopWaiting()
-      const verdict = judge(error)
+      const verdict = judge(error, intent.minted)
       intent.outcomeUnknown = unknownBefore || verdict.leavesOutcomeUnknown
       if (!verdict.again || intent.attempts >= policy.maxAttempts) {
         const reported = error ?? new Error(`${op.path}: the connection ended without an answer`)

@@ -5,6 +5,8 @@ import { KEY_PATTERN } from '../wire/key.js'
 /** One thing that the user wants done once, however often it is sent. */
 export interface Intent {
   readonly key: string
+  /** Whether the key was made for this very call. One that the caller brought may have been sent before, by others. */
+  readonly minted: boolean
   /** How often it was sent. */
   attempts: number
   /** Whether one of its attempts may have been executed. */
@@ -38,7 +40,8 @@ export function createIntents(): Intents {
     of(op) {
       const known = byId.get(op.id)
       if (known !== undefined) return known
-      const intent: Intent = { key: givenKey(op) ?? v7(), attempts: 0, outcomeUnknown: false }
+      const given = givenKey(op)
+      const intent: Intent = { key: given ?? v7(), minted: given === undefined, attempts: 0, outcomeUnknown: false }
       byId.set(op.id, intent)
       for (const oldest of byId.keys()) {
         if (byId.size <= MOST_KEPT) break

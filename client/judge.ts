@@ -27,16 +27,19 @@ const INDEFINITE = new Set(['INTERNAL_SERVER_ERROR', 'TIMEOUT', 'CLIENT_CLOSED_R
  * Judges a failed attempt.
  *
  * @param error what the next link reported; `undefined` where it completed without an answer, as tRPC's own links can
+ * @param minted whether the key was made for this very call
  */
-export function judge(error: { shape?: unknown } | undefined): Verdict {
+export function judge(error: { shape?: unknown } | undefined, minted: boolean): Verdict {
   const shape = error?.shape as { code?: unknown; data?: unknown } | null | undefined
   const said = readErrorData(shape?.data)
   if (said !== undefined) {
     return {
       again: REASONS[said.reason].sameKeyAgain === 'after a delay',
       attemptOutcome: said.attemptOutcome,
-      // In flight: this attempt did nothing, but another attempt at the same operation is running.
-      leavesOutcomeUnknown: said.attemptOutcome === 'UNKNOWN' || said.reason === 'IN_FLIGHT',
+      // In flight: this attempt did nothing, but another attempt at the same operation is running. Too old: the server
+      // has forgotten, so it cannot say that the key was never executed; only its maker can, who knows that it is new.
+      leavesOutcomeUnknown:
+        said.attemptOutcome === 'UNKNOWN' || said.reason === 'IN_FLIGHT' || (said.reason === 'KEY_TOO_OLD' && !minted),
       said,
     }
   }

@@ -22,7 +22,7 @@ export interface TransactionAttempt<Tx, Failure> {
 export type TransactionEnd<Failure> =
   | { kind: 'answered'; result: StoredResult; replayed: boolean }
   /** The handler failed, and everything that it did is undone. */
-  | { kind: 'failed'; failure: Failure }
+  | { kind: 'failed'; error: unknown; failure: Failure }
 
 /** How one transaction ended. */
 export type Ending<Failure> =
@@ -41,7 +41,7 @@ export interface Memory {
 }
 
 export interface Doubt {
-  /** Whether a COMMIT of this attempt may have taken effect. A claim that is won proves that none did. */
+  /** Whether a COMMIT of this attempt may have taken effect. Once it may, only an answer from the row says otherwise. */
   commitUnknown: boolean
 }
 
@@ -69,8 +69,6 @@ export async function runInTransaction<Tx, Failure>(
     return await store.transaction(settings, async (transaction) => {
       const claim = await claimIn(transaction, attempt)
       if (claim.kind !== 'won') return claim
-      // Had an earlier COMMIT taken effect, its row would be here; were it still on its way, the claim would wait.
-      doubt.commitUnknown = false
       if (!memory.trusted && !(await transaction.holds(operation, claim))) throw new Escaped()
       memory.trusted = true
       handled = await attempt.handle(transaction.tx)
@@ -88,7 +86,7 @@ export async function runInTransaction<Tx, Failure>(
     if (error instanceof Escaped) throw await escaped(store, operation)
     const fault = store.faultOf(handled?.ok === false ? handled.error : error)
     if (fault === 'conflict') return handled === undefined ? { kind: 'conflict' } : { kind: 'undone', cause: error }
-    if (handled?.ok === false) return { kind: 'failed', failure: handled.failure }
+    if (handled?.ok === false) return { kind: 'failed', error: handled.error, failure: handled.failure }
     if (!commitSent) throw storeUnavailable(operation, { cause: error, fault, settings })
     // An error that Postgres itself gave to the COMMIT is as sure as its success would be.
     if (fault === 'refused' || fault === 'aborted') throw error

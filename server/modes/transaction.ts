@@ -65,12 +65,15 @@ export function transactionMode<Tx>(
       const end = await runInTransaction(attempt, { store, serializer, memory, doubt })
       switch (end.kind) {
         case 'answered':
+          return end
         case 'failed':
+          if (doubt.commitUnknown) throw storeUnavailable(operation, { cause: end.error })
           return end
         case 'lost': {
           const decision = decide(end.found, operation.fingerprint)
           if (decision.action === 'replay' || decision.action === 'refuse') return carryOut(decision, operation)
-          // A conflict and then no row: whoever held the key rolled back in between. A new transaction sees that.
+          // A conflict and then no row: the sweep, or who removes an escaped claim, took it in between. A new
+          // transaction sees that. (Of two claims the second waits for the first: it is not lost to a rollback.)
           lookFirst = false
           if (wait.leftMs() === 0) throw inFlight(operation)
           break

@@ -179,6 +179,13 @@ test('once an attempt was lost, a later refusal does not make the outcome known'
   expect(idempotencyErrorOf(error)).toMatchObject({ attemptOutcome: 'NOT_EXECUTED', outcome: 'UNKNOWN', attempts: 2 })
 })
 
+test('a key that the caller brought, and that is too old, may have been executed long ago', async () => {
+  const data = { idempotency: { reason: 'KEY_TOO_OLD', attemptOutcome: 'NOT_EXECUTED' } }
+  const server = await startScriptedServer([failure(-32012, data)])
+  const error = await caught(client(server.url).create.mutate({}, { context: { idempotencyKey: v7() } }))
+  expect(idempotencyErrorOf(error)).toMatchObject({ attemptOutcome: 'NOT_EXECUTED', outcome: 'UNKNOWN', attempts: 1 })
+})
+
 test('the delay that the server names is kept', async () => {
   const data = { idempotency: { reason: 'IN_FLIGHT', attemptOutcome: 'NOT_EXECUTED', retryAfterMs: 400 } }
   const server = await startScriptedServer([failure(-32009, data), success('done')])

@@ -1,4 +1,5 @@
 import { PrismaPg } from '@prisma/adapter-pg'
+import { TRPCError } from '@trpc/server'
 import { v7 } from 'uuid'
 import { expect, onTestFinished, test } from 'vitest'
 import { PrismaClient } from '../../generated/prisma/client.js'
@@ -89,6 +90,28 @@ test('a COMMIT that is lost every time ends after maxReruns, and its outcome is 
   expect(said(answer)).toEqual({ reason: 'STORE_UNAVAILABLE', attemptOutcome: 'UNKNOWN' })
   expect(await db.runs('always lost')).toBe(2)
   expect(await ordersOf('always lost')).toEqual([])
+})
+
+test('once a COMMIT went unanswered, an error of the handler in the rerun does not make the outcome known', async () => {
+  const proxy = await startDatabaseProxy(db.url)
+  const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: proxy.url, max: 3 }) })
+  onTestFinished(() => prisma.$disconnect())
+  let run = 0
+  const router = t.router({
+    create: shopIdempotency(prisma)
+      .transaction(authed)
+      .mutation(() => {
+        run += 1
+        if (run > 1) throw new TRPCError({ code: 'CONFLICT', message: 'sold out' })
+      }),
+  })
+  const url = await serve(router)
+  const call = { path: 'create', key: v7() }
+  proxy.hook = cutAt('COMMIT', 'before')
+  const answer = await rawCall(url, call)
+  expect(said(answer)).toEqual({ reason: 'STORE_UNAVAILABLE', attemptOutcome: 'UNKNOWN' })
+  // The next attempt has no doubt of its own, and passes the handler's error on.
+  expect((await rawCall(url, { ...call, attempt: 2 })).error?.message).toBe('sold out')
 })
 
 test.each(['BEGIN', 'claim', 'settle'])(
