@@ -73,6 +73,34 @@ test('a floating query that fails while the handler returns is never answered as
   }
 })
 
+test('a floating operation of several queries, whose last one fails after the settle would have been sent, is waited for', async () => {
+  await db.query(`insert into orders (id, customer, item, cents) values (902, 'x', 'tea', 1)`)
+  const extended = db.prisma.$extends({
+    model: {
+      order: {
+        async countThenFail(this: unknown) {
+          const model = this as { count(): Promise<number>; create(query: object): Promise<unknown> }
+          await model.count()
+          await model.create({ data: { id: 902, customer: 'y', ...order } })
+        },
+      },
+    },
+  })
+  const idempotency = createIdempotency({ prisma: extended, scope: ({ ctx }: { ctx: Authed }) => ctx.user.id })
+  const router = t.router({
+    create: idempotency.transaction(authed).mutation(async ({ ctx }) => {
+      await ctx.tx.order.create({ data: { customer: 'several', ...order } })
+      void ctx.tx.order.countThenFail().catch(() => undefined)
+    }),
+  })
+  const url = await serve(router)
+  for (let times = 0; times < 10; times += 1) {
+    const key = v7()
+    expect((await rawCall(url, { path: 'create', key })).status).toBe(503)
+    await expectNothing('several', key)
+  }
+})
+
 test('a floating query that succeeds is waited for, and commits with the rest', async () => {
   const { call } = await shop('floating well', (tx) => {
     void tx.order.create({ data: { customer: 'floating well', item: 'cake', cents: 1 } }).then(() => undefined)
