@@ -5,6 +5,7 @@ import { IdempotencyError } from '../errors.js'
 import type { TransactionSettings } from '../options.js'
 import { refusal, resultRefused, storeUnavailable } from '../refusals.js'
 import type { Claim, KeyStore, KeyTransaction, WonClaim } from '../store/keyStore.js'
+import { startWait } from './wait.js'
 
 /** What the handler made of it; `Failure` is whatever the caller wants back when it failed. */
 export type Handled<Failure> = { ok: true; data: unknown } | { ok: false; error: unknown; failure: Failure }
@@ -50,6 +51,8 @@ export interface Surroundings<Tx> {
   serializer: Serializer
   memory: Memory
   doubt: Doubt
+  /** Whether the row is there, and was released. */
+  released: boolean
 }
 
 /**
@@ -60,19 +63,20 @@ export interface Surroundings<Tx> {
  */
 export async function runInTransaction<Tx, Failure>(
   attempt: TransactionAttempt<Tx, Failure>,
-  { store, serializer, memory, doubt }: Surroundings<Tx>,
+  { store, serializer, memory, doubt, released }: Surroundings<Tx>,
 ): Promise<Ending<Failure>> {
   const { operation, settings } = attempt
   let handled: Handled<Failure> | undefined
   let commitSent = false
   try {
     return await store.transaction(settings, async (transaction) => {
-      const claim = await claimIn(transaction, attempt)
+      const claim = await (released
+        ? transaction.claimReleased(operation)
+        : transaction.claim(operation, attempt.attempt))
       if (claim.kind !== 'won') return claim
       if (!memory.trusted && !(await transaction.holds(operation, claim))) throw new Escaped()
       memory.trusted = true
-      handled = await attempt.handle(transaction.tx)
-      await transaction.closeTx()
+      handled = await handleIn(transaction, attempt)
       // A handler's failure arrives as a value. Without this line its transaction would commit.
       if (!handled.ok) throw new Rollback()
       const storable = toStorable(handled.data, serializer, settings.maxResultBytes)
@@ -84,7 +88,7 @@ export async function runInTransaction<Tx, Failure>(
   } catch (error) {
     if (error instanceof IdempotencyError) throw error
     if (error instanceof Escaped) throw await escaped(store, operation)
-    const fault = store.faultOf(handled?.ok === false ? handled.error : error)
+    const fault = error instanceof TimedOut ? 'timed out' : store.faultOf(handled?.ok === false ? handled.error : error)
     if (fault === 'conflict') return handled === undefined ? { kind: 'conflict' } : { kind: 'undone', cause: error }
     if (handled?.ok === false) return { kind: 'failed', error: handled.error, failure: handled.failure }
     if (!commitSent) throw storeUnavailable(operation, { cause: error, fault, settings })
@@ -101,13 +105,22 @@ class Rollback extends Error {}
 /** The same for queries that are not where they should be. */
 class Escaped extends Error {}
 
-async function claimIn<Tx>(
+/** The same for a handler that does not end. */
+class TimedOut extends Error {}
+
+/**
+ * Runs the handler, but waits no longer than its transaction lives. A handler that hangs would keep all other attempts
+ * of this process waiting, long after the database has freed the key; what it still does cannot reach the transaction.
+ */
+async function handleIn<Tx, Failure>(
   transaction: KeyTransaction<Tx>,
-  { operation, attempt }: TransactionAttempt<Tx, unknown>,
-): Promise<Claim> {
-  const claim = await transaction.claim(operation, attempt)
-  if (claim.kind !== 'lost' || claim.found.status !== 'released') return claim
-  return (await transaction.claimReleased(operation)) ?? claim
+  { handle, settings }: TransactionAttempt<Tx, Failure>,
+): Promise<Handled<Failure>> {
+  const handled = await startWait(settings.timeoutMs).until(handle(transaction.tx))
+  const closed = transaction.closeTx()
+  if (!handled.inTime) throw new TimedOut()
+  await closed
+  return handled.value
 }
 
 async function settleIn<Tx>(

@@ -55,14 +55,16 @@ export function transactionMode<Tx>(
     const { operation, settings } = attempt
     // The first attempt most likely settled: a look costs one trip, a claim that is lost costs four.
     let lookFirst = attempt.attempt > 1
+    let released = false
     let reruns = 0
     let blocked = 0
     for (;;) {
       if (lookFirst) {
         const decision = decide(await reading(operation), operation.fingerprint)
         if (decision.action === 'replay' || decision.action === 'refuse') return carryOut(decision, operation)
+        released = decision.action === 'claim released'
       }
-      const end = await runInTransaction(attempt, { store, serializer, memory, doubt })
+      const end = await runInTransaction(attempt, { store, serializer, memory, doubt, released })
       switch (end.kind) {
         case 'answered':
           return end
@@ -75,6 +77,7 @@ export function transactionMode<Tx>(
           // A conflict and then no row: the sweep, or who removes an escaped claim, took it in between. A new
           // transaction sees that. (Of two claims the second waits for the first: it is not lost to a rollback.)
           lookFirst = false
+          released = decision.action === 'claim released'
           if (wait.leftMs() === 0) throw inFlight(operation)
           break
         }

@@ -36,12 +36,12 @@ export type Settle =
 export interface KeyTransaction<Tx> {
   /** What the handler works with. */
   readonly tx: Tx
-  /** Closes `tx` to whoever still holds it, and waits for what it runs. */
+  /** Closes `tx` at once to whoever still holds it, and waits for what it runs. */
   closeTx(): Promise<void>
   /** Tries to claim an operation. The only thing that grants the right to run. */
   claim(operation: Operation, attempt: number): Promise<Claim>
-  /** Claims a released row, which lease mode left behind, if it has no recovery points. */
-  claimReleased(operation: Operation): Promise<WonClaim | undefined>
+  /** The same for a row that is there, and that lease mode released: if it has no recovery points. */
+  claimReleased(operation: Operation): Promise<Claim>
   /** Whether statements run in the transaction of the claim, the handler's too. */
   holds(operation: Operation, claim: WonClaim): Promise<boolean>
   /** Stores the result under the fence of the claim. */

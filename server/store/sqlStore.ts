@@ -1,8 +1,8 @@
-import type { Age, Fence, Lookup, ScopedKey } from '../engine/record.js'
+import type { Age, Fence, Lookup, Operation, ScopedKey } from '../engine/record.js'
 import { guard } from './guard.js'
-import type { KeyStore, KeyTransaction, TransactionBounds } from './keyStore.js'
+import type { Claim, KeyStore, KeyTransaction, TransactionBounds } from './keyStore.js'
 import { type ClaimRow, claim } from './sql/claim.js'
-import { type ClaimReleasedRow, claimReleased } from './sql/claimReleased.js'
+import { claimReleased } from './sql/claimReleased.js'
 import { type IdentityRow, identity } from './sql/identity.js'
 import { type ReadRow, read } from './sql/read.js'
 import { removeEscaped } from './sql/removeEscaped.js'
@@ -50,39 +50,42 @@ export function sqlStore<Tx extends object>(database: SqlDatabase<Tx>, settings:
     return lookup(row)
   }
 
+  const claimBy = async (
+    run: RunSql,
+    operation: Operation,
+    by: { statement: string; parameters: SqlParameter[] },
+  ): Promise<Claim> => {
+    try {
+      const [row] = await run<ClaimRow>(by.statement, by.parameters)
+      if (row !== undefined) return { kind: 'won', fence: row.fence as Fence, identity: row }
+    } catch (error) {
+      const fault = database.faultOf(error)
+      if (fault === 'conflict') return { kind: 'conflict' }
+      // Or by the application's own statement_timeout, where that is shorter.
+      if (fault === 'blocked' || fault === 'timed out') return { kind: 'blocked' }
+      throw error
+    }
+    // Only a later statement sees the row that this one waited for: its snapshot is as old as its start.
+    return { kind: 'lost', found: await readWith(run, operation) }
+  }
+
   const transactionOn = (run: RunSql, tx: Tx, bounds: TransactionBounds): KeyTransaction<Tx> => {
     const guarded = guard(tx, LATE_USE)
+    const { claimWaitMs, timeoutMs } = bounds
+    const timeouts = [String(claimWaitMs), String(timeoutMs), String(timeoutMs + IDLE_MARGIN_MS)]
     return {
       tx: guarded.client,
       closeTx: guarded.close,
-      async claim(operation, attempt) {
-        let row: ClaimRow | undefined
-        try {
-          const rows = await run<ClaimRow>(statements.claim, [
-            ...identifying(operation),
-            operation.procedure,
-            operation.fingerprint,
-            attempt,
-            String(bounds.claimWaitMs),
-            String(bounds.timeoutMs),
-            String(bounds.timeoutMs + IDLE_MARGIN_MS),
-          ])
-          row = rows[0]
-        } catch (error) {
-          const fault = database.faultOf(error)
-          if (fault === 'conflict') return { kind: 'conflict' }
-          // Or by the application's own statement_timeout, where that is shorter.
-          if (fault === 'blocked' || fault === 'timed out') return { kind: 'blocked' }
-          throw error
-        }
-        if (row !== undefined) return { kind: 'won', fence: FIRST_FENCE, identity: row }
-        // Only a later statement sees the row that this one waited for: its snapshot is as old as its start.
-        return { kind: 'lost', found: await readWith(run, operation) }
-      },
-      async claimReleased({ key, scope, fingerprint }) {
-        const [row] = await run<ClaimReleasedRow>(statements.claimReleased, [key, scope, fingerprint])
-        return row === undefined ? undefined : { kind: 'won', fence: row.fence as Fence, identity: row }
-      },
+      claim: (operation, attempt) =>
+        claimBy(run, operation, {
+          statement: statements.claim,
+          parameters: [...identifying(operation), operation.procedure, operation.fingerprint, attempt, ...timeouts],
+        }),
+      claimReleased: (operation) =>
+        claimBy(run, operation, {
+          statement: statements.claimReleased,
+          parameters: [operation.key, operation.scope, operation.fingerprint, ...timeouts],
+        }),
       async holds({ key, scope }, { identity: claimed }) {
         const [row] = await run<IdentityRow>(identity, [])
         if (row?.backend !== claimed.backend || row.transaction !== claimed.transaction) return false

@@ -149,6 +149,26 @@ test('a handler that takes longer than timeoutMs: an error with NOT_EXECUTED, no
   expect((await db.orders()).filter(({ customer }) => customer === 'slow')).toHaveLength(1)
 })
 
+test('a handler that never returns frees the key in its own process too', async () => {
+  let hangs = true
+  let tx: Tx | undefined
+  const { call } = await shop(
+    'hangs',
+    (own) => {
+      tx = own
+      return hangs && new Promise(() => undefined)
+    },
+    { timeoutMs: 300, claimWaitMs: 100 },
+  )
+  const answer = await call()
+  expect(said(answer)).toEqual({ reason: 'STORE_UNAVAILABLE', attemptOutcome: 'NOT_EXECUTED' })
+  // It hangs on, but what it held is closed to it.
+  await expect(async () => tx?.order.count()).rejects.toThrow('ctx.tx was used after')
+  hangs = false
+  expect((await call(2)).data).toBe('success')
+  expect((await db.orders()).filter(({ customer }) => customer === 'hangs')).toHaveLength(1)
+})
+
 test('an idempotent procedure called from inside another one with its ctx is refused', async () => {
   const idempotent = shopIdempotency(db.prisma).transaction(authed)
   const inner = t.router({ inner: idempotent.mutation(() => db.countRun('inner')) })

@@ -55,8 +55,8 @@ test('status refuses what is no key and no scope', async () => {
 
 // What transaction mode meets when a procedure was in lease mode before a deploy.
 
-async function shopAndFingerprint() {
-  const idempotency = shopIdempotency(db.prisma)
+async function shopAndFingerprint(options = {}) {
+  const idempotency = shopIdempotency(db.prisma, options)
   const router = t.router({
     create: idempotency.transaction(authed).mutation(async ({ ctx }) => {
       await db.countRun(ctx.idempotency.key)
@@ -108,6 +108,33 @@ test('a released row without recovery points is claimed, under a fence of its ow
     const row = (await db.keys()).find((found) => found.key === key)
     expect(row).toMatchObject({ status: 'settled', fence: 6, attempts: 2, result: '"done"', on_unknown: null })
   }
+})
+
+test('the lock timeout of the application holds again in a handler that claimed a released row', async () => {
+  const seen: unknown[] = []
+  const router = t.router({
+    create: shopIdempotency(db.prisma)
+      .transaction(authed)
+      .mutation(async ({ ctx }) => seen.push(await ctx.tx.$queryRaw`show lock_timeout`)),
+  })
+  const { fingerprint } = await shopAndFingerprint()
+  const url = await serve(router)
+  const key = v7()
+  await plant(key, 'released', { fingerprint })
+  expect((await rawCall(url, { path: 'create', key })).status).toBe(200)
+  expect(seen).toEqual([[{ lock_timeout: '0' }]])
+})
+
+test('a released row that somebody else holds is waited for, no longer than waitMs', async () => {
+  const { fingerprint, call } = await shopAndFingerprint({ waitMs: 300, claimWaitMs: 100 })
+  const key = v7()
+  await plant(key, 'released', { fingerprint })
+  const holder = await db.connect()
+  await holder.query(`begin; update idempotency_keys set attempts = 9 where key = '${key}'`)
+  expect(said(await call(key))).toMatchObject({ reason: 'IN_FLIGHT' })
+  await holder.query('rollback')
+  holder.release()
+  expect((await call(key, 2)).data).toBe('done')
 })
 
 test('a released row is claimed below the watermark too: it was not swept', async () => {

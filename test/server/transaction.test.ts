@@ -1,6 +1,8 @@
+import { PrismaPg } from '@prisma/adapter-pg'
 import { TRPCError } from '@trpc/server'
 import { v7 } from 'uuid'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { PrismaClient } from '../../generated/prisma/client.js'
 import { useDatabase } from '../support/database/testDatabase.js'
 import { serve } from '../support/httpServer.js'
 import { rawCall } from '../support/rawCall.js'
@@ -142,21 +144,36 @@ test('what a parser strips does not reach the handler past it', async () => {
   expect(inputs).toEqual([{ item: 'tea', cents: 1 }])
 })
 
-test('the settings of the application hold again when the handler runs, and the transaction is bounded', async () => {
-  const settings: Record<string, string>[] = []
+/** Asks, in the handler, for the settings that hold there. */
+async function settingsInHandler(prisma: PrismaClient): Promise<unknown> {
   const router = t.router({
-    look: shopIdempotency(db.prisma, { timeoutMs: 4000 })
+    look: shopIdempotency(prisma, { timeoutMs: 4000 })
       .transaction(authed)
-      .mutation(async ({ ctx }) => {
-        settings.push(
-          ...(await ctx.tx.$queryRaw<Record<string, string>[]>`
-            select current_setting('lock_timeout') as lock,
-              current_setting('statement_timeout') as statement,
-              current_setting('idle_in_transaction_session_timeout') as idle`),
-        )
-      }),
+      .mutation(
+        ({ ctx }) => ctx.tx.$queryRaw`
+          select current_setting('lock_timeout') as lock,
+            current_setting('statement_timeout') as statement,
+            current_setting('idle_in_transaction_session_timeout') as idle`,
+      ),
   })
-  const url = await serve(router)
-  await rawCall(url, { path: 'look', key: v7() })
-  expect(settings).toEqual([{ lock: '0', statement: '4s', idle: '5s' }])
+  return (await rawCall(await serve(router), { path: 'look', key: v7() })).data
+}
+
+test('the lock timeout of the application holds again when the handler runs, and its transaction is bounded', async () => {
+  expect(await settingsInHandler(db.prisma)).toEqual([{ lock: '0', statement: '4s', idle: '5s' }])
+})
+
+test('timeouts of the application that are shorter than ours stay as they are; longer ones are shortened', async () => {
+  for (const [own, expected] of [
+    [
+      '-c lock_timeout=700 -c statement_timeout=1500 -c idle_in_transaction_session_timeout=2s',
+      ['700ms', '1500ms', '2s'],
+    ],
+    ['-c lock_timeout=9s -c statement_timeout=1min -c idle_in_transaction_session_timeout=1h', ['9s', '4s', '5s']],
+  ] as const) {
+    const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: db.url, options: own, max: 1 }) })
+    onTestFinished(() => prisma.$disconnect())
+    const [lock, statement, idle] = expected
+    expect(await settingsInHandler(prisma)).toEqual([{ lock, statement, idle }])
+  }
 })
