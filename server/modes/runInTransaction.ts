@@ -30,6 +30,8 @@ export type Ending<Failure> =
   | TransactionEnd<Failure>
   /** It did not get to run. */
   | Exclude<Claim, WonClaim>
+  /** Another transaction committed the key since this one began, and the isolation level forbids to see that. */
+  | { kind: 'conflict' }
   /** It ran, and Postgres undid it because of another transaction. To run it again is what Postgres asks for. */
   | { kind: 'undone'; cause: unknown }
   /** COMMIT was sent and not answered: it may have taken effect. */

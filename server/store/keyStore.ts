@@ -21,8 +21,6 @@ export type Claim =
   | { readonly kind: 'lost'; readonly found: Lookup }
   /** Another transaction holds the key and did not end in time. This one is spent: end it. */
   | { readonly kind: 'blocked' }
-  /** Another transaction committed the key since this one began. This one is spent: end it. */
-  | { readonly kind: 'conflict' }
 
 /** How a settle ended. */
 export type Settle =

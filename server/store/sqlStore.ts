@@ -60,10 +60,9 @@ export function sqlStore<Tx extends object>(database: SqlDatabase<Tx>, settings:
       if (row !== undefined) return { kind: 'won', fence: row.fence as Fence, identity: row }
     } catch (error) {
       const fault = database.faultOf(error)
-      if (fault === 'conflict') return { kind: 'conflict' }
-      // Or by the application's own statement_timeout, where that is shorter.
-      if (fault === 'blocked' || fault === 'timed out') return { kind: 'blocked' }
-      throw error
+      // Timed out: by the application's own statement_timeout, where that is shorter.
+      if (fault !== 'blocked' && fault !== 'timed out') throw error
+      return { kind: 'blocked' }
     }
     // Only a later statement sees the row that this one waited for: its snapshot is as old as its start.
     return { kind: 'lost', found: await readWith(run, operation) }
