@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import pg from 'pg'
 import { inject } from 'vitest'
+import { runSql } from '../support/database/runSql.js'
 
 export interface CreatedDatabase {
   url: string
@@ -17,24 +17,14 @@ export async function createDatabase(template?: CreatedDatabase): Promise<Create
   const { maintenanceUrl } = inject('database')
   const name = `idempotency_test_${randomBytes(6).toString('hex')}`
   const source = template === undefined ? 'template0' : new URL(template.url).pathname.slice(1)
-  await query(maintenanceUrl, `create database "${name}" template "${source}"`)
+  await runSql(maintenanceUrl, `create database "${name}" template "${source}"`)
   const url = new URL(maintenanceUrl)
   url.pathname = `/${name}`
   return {
     url: url.href,
-    query: (sql) => query(url.href, sql),
+    query: (sql) => runSql(url.href, sql),
     async drop() {
-      await query(maintenanceUrl, `drop database if exists "${name}" with (force)`)
+      await runSql(maintenanceUrl, `drop database if exists "${name}" with (force)`)
     },
-  }
-}
-
-async function query<Row>(url: string, sql: string): Promise<Row[]> {
-  const client = new pg.Client(url)
-  await client.connect()
-  try {
-    return (await client.query(sql)).rows as Row[]
-  } finally {
-    await client.end()
   }
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import pg from 'pg'
 import type { TestProject } from 'vitest/node'
 import { prisma } from '../../../prisma/dev/prismaCli.js'
+import { runSql } from './runSql.js'
 import { startDatabaseSource } from './source.js'
 
 declare module 'vitest' {
@@ -17,21 +17,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const template = `idempotency_template_${randomBytes(4).toString('hex')}`
   const templateUrl = source.url(template)
   await prisma(['migrate', 'deploy'], templateUrl)
-  await query(templateUrl, 'create table test_runs (id serial primary key, label text not null)')
+  await runSql(templateUrl, 'create table test_runs (id serial primary key, label text not null)')
   const maintenanceUrl = source.url('postgres')
   project.provide('database', { maintenanceUrl, templateUrl, description: source.description })
   return async () => {
-    await query(maintenanceUrl, `drop database if exists "${template}" with (force)`)
+    await runSql(maintenanceUrl, `drop database if exists "${template}" with (force)`)
     await source.stop()
-  }
-}
-
-async function query(url: string, sql: string): Promise<void> {
-  const client = new pg.Client(url)
-  await client.connect()
-  try {
-    await client.query(sql)
-  } finally {
-    await client.end()
   }
 }

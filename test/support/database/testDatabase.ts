@@ -3,6 +3,7 @@ import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
 import { afterAll, beforeAll, inject } from 'vitest'
 import { PrismaClient } from '../../../generated/prisma/client.js'
+import { runSql } from './runSql.js'
 
 /** A row of `idempotency_keys`, as the database has it. */
 export interface KeyRow {
@@ -45,7 +46,7 @@ export function useDatabase({ poolSize = 20 } = {}): TestDatabase {
 
   beforeAll(async () => {
     const template = new URL(templateUrl).pathname.slice(1)
-    await maintain(maintenanceUrl, `create database "${name}" template "${template}"`)
+    await runSql(maintenanceUrl, `create database "${name}" template "${template}"`)
     const url = new URL(templateUrl)
     url.pathname = `/${name}`
     pool = new pg.Pool({ connectionString: url.href, max: 5 })
@@ -72,18 +73,8 @@ export function useDatabase({ poolSize = 20 } = {}): TestDatabase {
   afterAll(async () => {
     await database.prisma?.$disconnect()
     await pool?.end()
-    await maintain(maintenanceUrl, `drop database if exists "${name}" with (force)`)
+    await runSql(maintenanceUrl, `drop database if exists "${name}" with (force)`)
   })
 
   return database
-}
-
-async function maintain(url: string, sql: string): Promise<void> {
-  const client = new pg.Client(url)
-  await client.connect()
-  try {
-    await client.query(sql)
-  } finally {
-    await client.end()
-  }
 }
