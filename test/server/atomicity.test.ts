@@ -24,7 +24,11 @@ test('a process that is killed inside the handler leaves nothing behind, and the
   for (let from = 0; from < kills; from += 4) {
     const started = await Promise.all(
       calls.slice(from, from + 4).map(async (call) => {
-        const victim = await startOrderProcess(db.url, { barrierInHandler: inside.url })
+        const victim = await startOrderProcess(db.url, {
+          barrierInHandler: inside.url,
+          // The first victim waits in its handler until the last one has started.
+          idempotency: { timeoutMs: 120_000 },
+        })
         lost.push(rawCall(victim.url, call).catch(() => 'lost'))
         return victim
       }),
