@@ -49,18 +49,18 @@ export interface Settings {
   transaction: TransactionSettings
 }
 
-const SECOND = 1000
+export const SECOND = 1000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
-const DAY = 24 * HOUR
+export const DAY = 24 * HOUR
 
 /** The largest number of milliseconds that Postgres' timeouts and Node's timers take. */
 const LONGEST_TIMER_MS = 2_147_483_647
 
 const wholeNumber = (least: number, most: number) => z.int().min(least).max(most)
-const milliseconds = (least: number, most = LONGEST_TIMER_MS) => wholeNumber(least, most)
+export const milliseconds = (least: number, most = LONGEST_TIMER_MS) => wholeNumber(least, most)
 
-const transactionShape = {
+export const transactionShape = {
   // Longer than any transaction may take by default, so that a duplicate gets the answer and not a refusal; shorter
   // than clients and proxies wait for one.
   waitMs: milliseconds(0).default(10 * SECOND),

@@ -44,24 +44,64 @@ export function resultRefused(
 ): IdempotencyError {
   return new IdempotencyError(
     reason,
-    `${procedure}: ${complaint}; nothing was changed. Return plain data that can be stored and answered again.`,
+    `${procedure}: the result ${complaint}; nothing was changed. Return plain data that can be stored and answered again.`,
     { cause },
+  )
+}
+
+/** The handler failed in a way that proves nothing, and its procedure wants a person to find out. */
+export function abandoned({ procedure }: Operation, cause: unknown): IdempotencyError {
+  return new IdempotencyError('ABANDONED', `${procedure}: ${TEXTS.ABANDONED}`, { cause })
+}
+
+/** Another attempt has taken the operation over, or has to be feared to have: this one's word counts no more. */
+export function leaseLost({ procedure }: Pick<Operation, 'procedure'>): IdempotencyError {
+  return new IdempotencyError(
+    'LEASE_LOST',
+    `${procedure}: the lease was lost to another attempt while this one ran. Send the same idempotency key again for its answer.`,
+  )
+}
+
+/** A recovery point's result that cannot be recorded. The next attempt reaches the point once more. */
+export function pointRefused(
+  { procedure }: Operation,
+  name: string,
+  { complaint, cause }: Extract<Storable, { ok: false }>,
+): Error {
+  const message = `${procedure}: the result of recovery point '${name}' ${complaint}, so it cannot be recorded. Return plain data.`
+  return new Error(message, { cause })
+}
+
+/** It was executed, and what it returned cannot be stored. It is never run again. */
+export function executedWithoutResult(
+  { procedure }: Pick<Operation, 'procedure'>,
+  reason: 'RESULT_NOT_STORABLE' | 'RESULT_TOO_LARGE',
+): IdempotencyError {
+  return new IdempotencyError(
+    reason,
+    `${procedure}: it was executed, but its result cannot be stored and answered. Return plain data of less than maxResultBytes.`,
+    { attemptOutcome: 'EXECUTED' },
   )
 }
 
 export interface Unavailable {
   cause: unknown
+  /** `NOT_EXECUTED` where it is left out. */
+  attemptOutcome?: 'NOT_EXECUTED' | 'UNKNOWN'
   /** What the database's error was found to mean. */
   fault?: Fault
   settings?: { timeoutMs: number }
 }
 
-/** The database failed before anything was committed. Its own error is the cause: it can name tables and values, so the message leaves it out. */
-export function storeUnavailable({ procedure }: Operation, { cause, fault, settings }: Unavailable): IdempotencyError {
+/** The database failed. Its own error is the cause: it can name tables and values, so the message leaves it out. */
+export function storeUnavailable(
+  { procedure }: Operation,
+  { cause, fault, settings, attemptOutcome = 'NOT_EXECUTED' }: Unavailable,
+): IdempotencyError {
   return new IdempotencyError(
     'STORE_UNAVAILABLE',
-    `${procedure}: ${whatFailed(fault, settings?.timeoutMs)}; it was not executed. Send the same idempotency key again.`,
-    { cause },
+    `${procedure}: ${whatFailed(fault, settings?.timeoutMs)}; ${attemptOutcome === 'UNKNOWN' ? 'it may have been executed' : 'it was not executed'}. Send the same idempotency key again.`,
+    { attemptOutcome, cause },
   )
 }
 

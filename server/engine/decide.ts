@@ -1,11 +1,11 @@
 import { sameFingerprint } from './fingerprint.js'
-import type { Fingerprint, Lookup, StoredResult } from './record.js'
+import type { Age, Fingerprint, Lookup, Outcome } from './record.js'
 
 /** What an attempt in transaction mode does with what the table knows. */
 export type Decision =
   | { action: 'claim' }
   | { action: 'claim released' }
-  | { action: 'replay'; result: StoredResult }
+  | { action: 'replay'; outcome: Outcome }
   | { action: 'refuse'; reason: 'KEY_REUSED' | 'KEY_TOO_OLD' | 'KEY_FROM_FUTURE' | 'ABANDONED' }
   | { action: 'refuse'; reason: 'IN_FLIGHT'; retryAfterMs: number }
 
@@ -16,7 +16,7 @@ export function decide(found: Lookup, fingerprint: Fingerprint): Decision {
   if (!sameFingerprint(found.fingerprint, fingerprint)) return { action: 'refuse', reason: 'KEY_REUSED' }
   switch (found.status) {
     case 'settled':
-      return { action: 'replay', result: found.result }
+      return { action: 'replay', outcome: found.outcome }
     // Only lease mode leaves such rows for others to see: the procedure's mode changed between two deploys. What its
     // holder did outside the database is not ours to judge, so such a row is never taken over.
     case 'in flight':
@@ -29,7 +29,33 @@ export function decide(found: Lookup, fingerprint: Fingerprint): Decision {
   }
 }
 
-function decideByAge(age: 'young' | 'too old' | 'from the future'): Decision {
+/** What an attempt in lease mode does with what the table knows. */
+export type LeaseDecision =
+  | { action: 'claim' }
+  | { action: 'take over' }
+  | { action: 'replay'; outcome: Outcome }
+  /** Somebody holds the lease; for so long at the least. */
+  | { action: 'wait'; leaseLeftMs: number }
+  | { action: 'refuse'; reason: 'KEY_REUSED' | 'KEY_TOO_OLD' | 'KEY_FROM_FUTURE' | 'ABANDONED' }
+
+/** Decides for lease mode. The policy that counts for an abandoned row is that of its claim, not that of this caller. */
+export function decideLease(found: Lookup, fingerprint: Fingerprint): LeaseDecision {
+  if (found.status === 'absent') return decideByAge(found.age)
+  if (!sameFingerprint(found.fingerprint, fingerprint)) return { action: 'refuse', reason: 'KEY_REUSED' }
+  switch (found.status) {
+    case 'settled':
+      return { action: 'replay', outcome: found.outcome }
+    case 'in flight':
+      if (found.leaseLeftMs > 0) return { action: 'wait', leaseLeftMs: found.leaseLeftMs }
+      return found.onUnknown === 'manual' ? { action: 'refuse', reason: 'ABANDONED' } : { action: 'take over' }
+    case 'released':
+      return { action: 'take over' }
+  }
+}
+
+type ByAge = { action: 'claim' } | { action: 'refuse'; reason: 'KEY_TOO_OLD' | 'KEY_FROM_FUTURE' }
+
+function decideByAge(age: Age): ByAge {
   switch (age) {
     case 'young':
       return { action: 'claim' }

@@ -43,6 +43,17 @@ export interface ScopedKey {
   readonly scope: Scope
 }
 
+/** How an operation ended, as it is stored and answered again. */
+export type Outcome =
+  | { readonly kind: 'value'; readonly result: StoredResult }
+  /** A final error: the shape that went over the wire, as JSON. */
+  | { readonly kind: 'error'; readonly shape: string }
+  /** It was executed, and its result could not be stored. */
+  | { readonly kind: 'tombstone'; readonly reason: 'RESULT_NOT_STORABLE' | 'RESULT_TOO_LARGE' }
+
+/** What a procedure in lease mode wants done with an operation whose holder ended without a word. */
+export type OnUnknown = 'retry' | 'manual'
+
 /** What makes an attempt the same as another: whose key it is, and for what. */
 export interface Operation extends ScopedKey {
   /** Path of the procedure. */
@@ -56,6 +67,18 @@ export type Age = 'young' | 'too old' | 'from the future'
 /** What the table knows of an operation. */
 export type Lookup =
   | { readonly status: 'absent'; readonly age: Age }
-  | { readonly status: 'in flight'; readonly fingerprint: Uint8Array; readonly leaseLeftMs: number }
-  | { readonly status: 'released'; readonly fingerprint: Uint8Array; readonly hasRecoveryPoints: boolean }
-  | { readonly status: 'settled'; readonly fingerprint: Uint8Array; readonly result: StoredResult }
+  | {
+      readonly status: 'in flight'
+      readonly fingerprint: Uint8Array
+      readonly fence: Fence
+      /** 0 once the lease is over. */
+      readonly leaseLeftMs: number
+      readonly onUnknown: OnUnknown
+    }
+  | {
+      readonly status: 'released'
+      readonly fingerprint: Uint8Array
+      readonly fence: Fence
+      readonly hasRecoveryPoints: boolean
+    }
+  | { readonly status: 'settled'; readonly fingerprint: Uint8Array; readonly fence: Fence; readonly outcome: Outcome }

@@ -1,4 +1,4 @@
-import type { Operation, StoredResult } from '../engine/record.js'
+import type { Operation, Outcome, StoredResult } from '../engine/record.js'
 import { toStorable } from '../engine/result.js'
 import type { Serializer } from '../engine/serializer.js'
 import { IdempotencyError } from '../errors.js'
@@ -21,7 +21,7 @@ export interface TransactionAttempt<Tx, Failure> {
 
 /** The end of an attempt that ran, or was answered without running. */
 export type TransactionEnd<Failure> =
-  | { kind: 'answered'; result: StoredResult; replayed: boolean }
+  | { kind: 'answered'; outcome: Outcome; replayed: boolean }
   /** The handler failed, and everything that it did is undone. */
   | { kind: 'failed'; error: unknown; failure: Failure }
 
@@ -85,7 +85,7 @@ export async function runInTransaction<Tx, Failure>(
       if (!storable.ok) throw resultRefused(operation, storable)
       await settleIn(transaction, operation, { claim, result: storable.result })
       commitSent = true
-      return { kind: 'answered', result: storable.result, replayed: false }
+      return { kind: 'answered', outcome: { kind: 'value', result: storable.result }, replayed: false }
     })
   } catch (error) {
     if (error instanceof IdempotencyError) throw error

@@ -1,10 +1,10 @@
 import { sameFingerprint } from '../engine/fingerprint.js'
-import type { Fingerprint, Operation, StoredResult } from '../engine/record.js'
+import type { Fingerprint, Operation, Outcome } from '../engine/record.js'
 import { inFlight, refusal } from '../refusals.js'
 import type { Wait } from './wait.js'
 
-/** How a leader ended, as its followers may know it: with a committed result, or not. */
-export type Landing = { settled: true; result: StoredResult } | { settled: false }
+/** How a leader ended, as its followers may know it: with a committed outcome, or not. */
+export type Landing = { settled: true; outcome: Outcome } | { settled: false }
 
 interface Flight {
   readonly fingerprint: Fingerprint
@@ -23,7 +23,7 @@ export interface SingleFlight {
   run<Led>(
     flight: { operation: Operation; wait: Wait; landingOf(led: Led): Landing },
     lead: () => Promise<Led>,
-  ): Promise<{ led: true; value: Led } | { led: false; result: StoredResult }>
+  ): Promise<{ led: true; value: Led } | { led: false; outcome: Outcome }>
 }
 
 /** Duplicates within one process need no connection to learn from each other. */
@@ -39,7 +39,7 @@ export function createSingleFlight(): SingleFlight {
         if (!sameFingerprint(flight.fingerprint, operation.fingerprint)) throw refusal('KEY_REUSED', operation)
         const waited = await wait.until(flight.landing)
         if (!waited.inTime) throw inFlight(operation)
-        if (waited.value.settled) return { led: false, result: waited.value.result }
+        if (waited.value.settled) return { led: false, outcome: waited.value.outcome }
       }
       // Between the look at the map and this line nothing else runs: two followers cannot both become the leader.
       let land!: (landing: Landing) => void

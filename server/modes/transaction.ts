@@ -33,7 +33,7 @@ export function transactionMode<Tx>(
     const flown = await singleFlight.run<TransactionEnd<Failure>>({ operation, wait, landingOf }, () =>
       lead(attempt, wait),
     )
-    return flown.led ? flown.value : { kind: 'answered', result: flown.result, replayed: true }
+    return flown.led ? flown.value : { kind: 'answered', outcome: flown.outcome, replayed: true }
   }
 
   async function lead<Failure>(attempt: TransactionAttempt<Tx, Failure>, wait: Wait): Promise<TransactionEnd<Failure>> {
@@ -111,14 +111,14 @@ export function transactionMode<Tx>(
 
 /** What the followers of an attempt may know of its end. */
 function landingOf(end: TransactionEnd<unknown>): Landing {
-  return end.kind === 'answered' ? { settled: true, result: end.result } : { settled: false }
+  return end.kind === 'answered' ? { settled: true, outcome: end.outcome } : { settled: false }
 }
 
 function carryOut(
   decision: Extract<Decision, { action: 'replay' | 'refuse' }>,
   operation: Operation,
 ): TransactionEnd<never> {
-  if (decision.action === 'replay') return { kind: 'answered', result: decision.result, replayed: true }
+  if (decision.action === 'replay') return { kind: 'answered', outcome: decision.outcome, replayed: true }
   if (decision.reason === 'IN_FLIGHT') throw inFlight(operation, decision.retryAfterMs)
   throw refusal(decision.reason, operation)
 }

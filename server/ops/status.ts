@@ -1,7 +1,7 @@
 import { checkKey } from '../engine/key.js'
 import type { Lookup } from '../engine/record.js'
 import { checkScope } from '../engine/scope.js'
-import { fromText, type Serializer } from '../engine/serializer.js'
+import { fromText, jsonSerializer, type Serializer } from '../engine/serializer.js'
 import { IdempotencyError } from '../errors.js'
 import type { KeyStore } from '../store/keyStore.js'
 
@@ -13,7 +13,11 @@ export type OperationStatus =
   | { status: 'in flight' }
   /** An attempt in lease mode failed; the next one goes on. */
   | { status: 'released' }
-  | { status: 'settled'; result: unknown }
+  | { status: 'settled'; as: 'value'; result: unknown }
+  /** It failed for good: the shape of the error, as it went over the wire. */
+  | { status: 'settled'; as: 'error'; shape: unknown }
+  /** It was executed, and its result could not be stored. */
+  | { status: 'settled'; as: 'tombstone'; reason: 'RESULT_NOT_STORABLE' | 'RESULT_TOO_LARGE' }
 
 /**
  * Reads what the table knows of an operation.
@@ -34,7 +38,14 @@ export async function statusOf(
   } catch (cause) {
     throw new IdempotencyError('STORE_UNAVAILABLE', 'status: the database failed (see the cause).', { cause })
   }
-  return found.status === 'settled'
-    ? { status: 'settled', result: fromText(found.result, serializer) }
-    : { status: found.status }
+  if (found.status !== 'settled') return { status: found.status }
+  const { outcome } = found
+  switch (outcome.kind) {
+    case 'value':
+      return { status: 'settled', as: 'value', result: fromText(outcome.result, serializer) }
+    case 'error':
+      return { status: 'settled', as: 'error', shape: fromText(outcome.shape, jsonSerializer) }
+    case 'tombstone':
+      return { status: 'settled', as: 'tombstone', reason: outcome.reason }
+  }
 }

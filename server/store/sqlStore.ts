@@ -1,6 +1,7 @@
-import type { Age, Fence, Lookup, Operation, ScopedKey } from '../engine/record.js'
+import type { Fence, Lookup, Operation, ScopedKey } from '../engine/record.js'
 import { guard } from './guard.js'
 import type { Claim, KeyStore, KeyTransaction, TransactionBounds } from './keyStore.js'
+import { lookup } from './lookup.js'
 import { type ClaimRow, claim } from './sql/claim.js'
 import { claimReleased } from './sql/claimReleased.js'
 import { type IdentityRow, identity } from './sql/identity.js'
@@ -22,7 +23,7 @@ const FIRST_FENCE = 1 as Fence
 /** By how much the database outlasts Prisma's timeout, which gives the better error where the process is alive. */
 const IDLE_MARGIN_MS = 1000
 
-const LATE_USE =
+export const LATE_USE =
   'ctx.tx was used after the handler had returned. Await every query in the handler; for what comes later use a client of your own.'
 
 /** Keeps keys in three tables of a Postgres database. */
@@ -107,15 +108,4 @@ export function sqlStore<Tx extends object>(database: SqlDatabase<Tx>, settings:
     },
     faultOf: database.faultOf,
   }
-}
-
-function lookup(row: ReadRow): Lookup {
-  const { status, fingerprint, result } = row
-  if (status === null || fingerprint === null) return { status: 'absent', age: row.age as Age }
-  if (status === 'in_flight') {
-    return { status: 'in flight', fingerprint, leaseLeftMs: Math.max(0, Math.ceil(row.lease_left_ms ?? 0)) }
-  }
-  if (status === 'released') return { status: 'released', fingerprint, hasRecoveryPoints: row.has_recovery_points }
-  if (status === 'settled' && row.result_kind === 'value') return { status: 'settled', fingerprint, result }
-  throw new Error(`an idempotency key is ${status} with a ${row.result_kind}, which this version cannot replay`)
 }

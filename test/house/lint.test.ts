@@ -55,7 +55,7 @@ const plants: Plant[] = [
   },
   {
     fault: 'an unsafe statement in the plugin',
-    file: 'server/plugin.ts',
+    file: 'server/plugin/answers.ts',
     code: `export const run = (tx: { $executeRawUnsafe(sql: string): unknown }) => tx?.$executeRawUnsafe('select 1')\n`,
     reason: UNSAFE_SQL,
   },

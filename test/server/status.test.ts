@@ -30,7 +30,7 @@ test('status tells absent, in flight, released and settled apart, and gives the 
   expect(await status(absent)).toEqual({ status: 'absent' })
   expect(await status(inFlight)).toEqual({ status: 'in flight' })
   expect(await status(released)).toEqual({ status: 'released' })
-  expect(await status(settled)).toEqual({ status: 'settled', result: { id: 7 } })
+  expect(await status(settled)).toEqual({ status: 'settled', as: 'value', result: { id: 7 } })
   expect(await idempotency.status({ scope: 'bob', key: settled })).toEqual({ status: 'absent' })
 })
 
@@ -42,7 +42,7 @@ test('status gives the value that the serializer carries', async () => {
     `update idempotency_keys set status = 'settled', result_kind = 'value', settled_at = now(), result = $2 where key = $1`,
     [key, '{"json":"1970-01-01T00:00:00.000Z","meta":{"values":["Date"]}}'],
   )
-  expect(await idempotency.status({ scope: 'alice', key })).toEqual({ status: 'settled', result: new Date(0) })
+  expect(await idempotency.status({ scope: 'alice', key })).toEqual({ status: 'settled', as: 'value', result: new Date(0) })
 })
 
 test('status refuses what is no key and no scope', async () => {

@@ -5,11 +5,16 @@ import type { Tables } from './tables.js'
  * $1 is the key, $3 its birth, $4 the retention and $5 the tolerated skew, in milliseconds.
  */
 export function age({ watermark }: Tables): string {
+  return ageAgainst(`(select w.key from ${watermark} as w)`)
+}
+
+/** The same against a watermark that the statement has read by itself. */
+export function ageAgainst(watermark: string): string {
   return `
     select case
       when $3::bigint > clock.now_ms + $5::bigint then 'from the future'
       when $3::bigint < clock.now_ms - $4::bigint then 'too old'
-      when $1::text collate "C" < (select w.key from ${watermark} as w) then 'too old'
+      when $1::text collate "C" < ${watermark} then 'too old'
       else 'young'
     end as age
     from (select (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms) as clock`

@@ -31,6 +31,11 @@ export function bounds({ lock, statement, idle }: BoundParameters): string {
     )`
 }
 
+/** The same for a statement that commits by itself: only its own wait needs a bound. */
+export function lockBound(parameter: string): string {
+  return `bounds as materialized (select set_config('lock_timeout', ${parameter}::text, true))`
+}
+
 /** In a `returning`: puts the application's lock_timeout back. A claim that is lost does not get there: end it. */
 export const restoredLockTimeout =
   "(select set_config('lock_timeout', previous.lock_timeout, true) from previous) as lock_timeout"

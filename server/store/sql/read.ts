@@ -11,6 +11,8 @@ export interface ReadRow {
   /** Milliseconds; negative once the lease is over, `null` without one. */
   lease_left_ms: number | null
   has_recovery_points: boolean
+  fence: number | null
+  on_unknown: string | null
 }
 
 /**
@@ -26,6 +28,8 @@ export function read(tables: Tables): string {
       found.fingerprint,
       found.result,
       found.result_kind,
+      found.fence,
+      found.on_unknown,
       (extract(epoch from found.lease_expires_at - clock_timestamp()) * 1000)::float8 as lease_left_ms,
       exists (
         select from ${tables.recoveryPoints} as point where point.key = found.key and point.scope = found.scope

@@ -1,0 +1,48 @@
+import { getTRPCErrorShape, TRPCError } from '@trpc/server'
+import { getHTTPStatusCodeFromError } from '@trpc/server/http'
+import { REASONS } from '../../wire/reasons.js'
+import type { Outcome } from '../engine/record.js'
+import { fromText, jsonSerializer, type Serializer, toText } from '../engine/serializer.js'
+import type { IdempotencyError } from '../errors.js'
+import type { TRPCErrorLike } from '../leaseOptions.js'
+import { executedWithoutResult } from '../refusals.js'
+import { type ErrorShape, ReplayedError } from '../replayedError.js'
+import type { Builder, Call, CallResult } from './procedure.js'
+
+/**
+ * Answers from what is stored. What was stored is what every attempt is given, the first one too: a value that came back
+ * from its text, an error in the shape that it had.
+ */
+export function answer(outcome: Outcome, of: { procedure: string; serializer: Serializer }): CallResult {
+  switch (outcome.kind) {
+    case 'value':
+      return { ok: true, data: fromText(outcome.result, of.serializer) }
+    case 'tombstone':
+      throw executedWithoutResult(of, outcome.reason)
+    case 'error': {
+      const cause = new ReplayedError(fromText(outcome.shape, jsonSerializer) as ErrorShape)
+      const { code } = cause.shape.data as { code?: TRPCError['code'] }
+      throw new TRPCError({ code: code ?? 'INTERNAL_SERVER_ERROR', message: cause.message, cause })
+    }
+  }
+}
+
+/** The default of `isDefinite`: a refusal (4xx), but for those that say that the time was up. */
+export function isRefusal(error: TRPCErrorLike): boolean {
+  const status = error.name === 'TRPCError' ? getHTTPStatusCodeFromError(error as TRPCError) : 500
+  return status >= 400 && status < 500 && status !== 408 && status !== 499
+}
+
+/** The shape of an error as it goes over the wire, the application's own formatters included; without its stack. */
+export function finalShape(procedure: object, call: Call, error: TRPCError): string {
+  const { config } = (procedure as Builder)._def
+  const { type, path, input, ctx } = call
+  const shape = getTRPCErrorShape({ config, error, type, path, input, ctx } as never) as { data?: { stack?: unknown } }
+  const { stack: _, ...data } = shape.data ?? {}
+  return toText({ ...shape, data }, jsonSerializer) ?? ''
+}
+
+/** What tRPC is thrown for one of our own errors. */
+export function trpcError(cause: IdempotencyError): TRPCError {
+  return new TRPCError({ code: REASONS[cause.reason].code, message: cause.message, cause })
+}

@@ -1,0 +1,35 @@
+import type { Age, Fence, Lookup, Outcome } from '../engine/record.js'
+import type { ReadRow } from './sql/read.js'
+
+/** What a row says, in the words of the engine. */
+export function lookup(row: ReadRow): Lookup {
+  const { status, fingerprint } = row
+  if (status === null || fingerprint === null) return { status: 'absent', age: row.age as Age }
+  const fence = row.fence as Fence
+  switch (status) {
+    case 'in_flight': {
+      const leaseLeftMs = Math.max(0, Math.ceil(row.lease_left_ms ?? 0))
+      return {
+        status: 'in flight',
+        fingerprint,
+        fence,
+        leaseLeftMs,
+        onUnknown: row.on_unknown === 'retry' ? 'retry' : 'manual',
+      }
+    }
+    case 'released':
+      return { status: 'released', fingerprint, fence, hasRecoveryPoints: row.has_recovery_points }
+    case 'settled':
+      return { status: 'settled', fingerprint, fence, outcome: outcome(row) }
+  }
+  throw new Error(`an idempotency key has the status ${status}, which this version does not know`)
+}
+
+function outcome({ result, result_kind: kind }: ReadRow): Outcome {
+  if (kind === 'value') return { kind, result }
+  if (kind === 'error' && result !== null) return { kind, shape: result }
+  if (kind === 'tombstone') {
+    return { kind, reason: result === 'RESULT_TOO_LARGE' ? 'RESULT_TOO_LARGE' : 'RESULT_NOT_STORABLE' }
+  }
+  throw new Error(`an idempotency key is settled with a ${kind}, which this version cannot replay`)
+}

@@ -1,0 +1,125 @@
+import type { Fence, ScopedKey } from '../engine/record.js'
+import { guard } from './guard.js'
+import type { KeyStore } from './keyStore.js'
+import type { Held, LeaseClaim, LeaseStore, PointEnd } from './leaseStore.js'
+import { abandon } from './sql/abandon.js'
+import { claimLease, type FenceRow } from './sql/claimLease.js'
+import { lockHeld } from './sql/lockHeld.js'
+import { type PointRow, readPoints } from './sql/readPoints.js'
+import { type RecordedRow, recordPoint } from './sql/recordPoint.js'
+import { release } from './sql/release.js'
+import { releaseAbandoned } from './sql/releaseAbandoned.js'
+import { renew } from './sql/renew.js'
+import { resolveAbandoned } from './sql/resolveAbandoned.js'
+import { settleLease } from './sql/settleLease.js'
+import { tablesIn } from './sql/tables.js'
+import { takeOver } from './sql/takeOver.js'
+import type { SqlDatabase, SqlParameter } from './sqlDatabase.js'
+import { LATE_USE, type SqlStoreSettings } from './sqlStore.js'
+
+/** Keeps leases and recovery points in the same tables. */
+export function sqlLeaseStore<Tx extends object>(
+  database: SqlDatabase<Tx>,
+  settings: SqlStoreSettings,
+  { read }: Pick<KeyStore<Tx>, 'read'>,
+): LeaseStore<Tx> {
+  const tables = tablesIn(settings.schema)
+  const statements = {
+    claim: claimLease(tables),
+    takeOver: takeOver(tables),
+    renew: renew(tables),
+    settle: settleLease(tables),
+    release: release(tables),
+    abandon: abandon(tables),
+    points: readPoints(tables),
+    lockHeld: lockHeld(tables),
+    record: recordPoint(tables),
+    resolveAbandoned: resolveAbandoned(tables),
+    releaseAbandoned: releaseAbandoned(tables),
+  }
+
+  const claimBy = async (statement: string, parameters: SqlParameter[]): Promise<LeaseClaim> => {
+    try {
+      const [row] = await database.run<FenceRow>(statement, parameters)
+      return row === undefined ? { kind: 'lost' } : { kind: 'won', fence: row.fence as Fence }
+    } catch (error) {
+      const fault = database.faultOf(error)
+      if (fault !== 'blocked' && fault !== 'timed out') throw error
+      return { kind: 'blocked' }
+    }
+  }
+
+  const landed = async (statement: string, parameters: SqlParameter[]): Promise<boolean> =>
+    (await database.run<FenceRow>(statement, parameters)).length > 0
+
+  return {
+    read,
+    claim: (operation, attempt, { claimWaitMs, leaseMs, onUnknown }) =>
+      claimBy(statements.claim, [
+        ...[operation.key, operation.scope, BigInt(operation.birth)],
+        ...[BigInt(settings.retentionMs), BigInt(settings.skewMs)],
+        ...[operation.procedure, operation.fingerprint, attempt],
+        ...[String(claimWaitMs), leaseMs, onUnknown],
+      ]),
+    takeOver: ({ key, scope, fingerprint }, { claimWaitMs, leaseMs, onUnknown }) =>
+      claimBy(statements.takeOver, [key, scope, fingerprint, String(claimWaitMs), leaseMs, onUnknown]),
+    renew: (held, { claimWaitMs, leaseMs }) => landed(statements.renew, [...own(held), String(claimWaitMs), leaseMs]),
+    settle(held, outcome) {
+      const text = { value: 'result', error: 'shape', tombstone: 'reason' } as const
+      const result = (outcome as unknown as Record<string, string | null>)[text[outcome.kind]] ?? null
+      return landed(statements.settle, [...own(held), result, outcome.kind])
+    },
+    release: (held) => landed(statements.release, own(held)),
+    abandon: (held) => landed(statements.abandon, own(held)),
+    async points({ key, scope }) {
+      const rows = await database.run<PointRow>(statements.points, [key, scope])
+      return rows.map(({ name, result, fence }) => ({ name, result, fence: fence as Fence }))
+    },
+    record: (held, name, result) => landed(statements.record, [...own(held), name, result]),
+    async recordWith(held, { name, bounds }, body) {
+      try {
+        return await database.transaction(bounds, async (run, tx): Promise<PointEnd> => {
+          const [locked] = await run<RecordedRow>(statements.lockHeld, own(held))
+          if (locked === undefined) return { kind: 'lost' }
+          const guarded = guard(tx, LATE_USE)
+          let result: string | null
+          try {
+            result = await body(guarded.client)
+          } finally {
+            await guarded.close()
+          }
+          const [recorded] = await run<RecordedRow>(statements.record, [...own(held), name, result])
+          // Thrown and not returned: what `body` wrote must not commit.
+          if (recorded === undefined) throw new Undo({ kind: 'known' })
+          if (recorded.backend !== locked.backend || recorded.transaction !== locked.transaction) {
+            throw new Undo({ kind: 'escaped' })
+          }
+          return { kind: 'recorded' }
+        })
+      } catch (error) {
+        if (error instanceof Undo) return error.end
+        throw error
+      }
+    },
+    resolveAbandoned: (name, result) => landed(statements.resolveAbandoned, [...named(name), result]),
+    releaseAbandoned: (name) => landed(statements.releaseAbandoned, named(name)),
+    faultOf: database.faultOf,
+  }
+}
+
+/** Makes the database undo everything; it never reaches a caller. */
+class Undo extends Error {
+  readonly end: PointEnd
+  constructor(end: PointEnd) {
+    super()
+    this.end = end
+  }
+}
+
+function named({ key, scope }: ScopedKey): SqlParameter[] {
+  return [key, scope]
+}
+
+function own({ operation, fence }: Held): SqlParameter[] {
+  return [...named(operation), fence]
+}
