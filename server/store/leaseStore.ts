@@ -30,6 +30,7 @@ export interface RecordedPoint {
 
 /** Bounds of the transaction in which a recovery point is recorded with its data. */
 export interface PointBounds {
+  claimWaitMs: number
   timeoutMs: number
   maxWaitMs: number
 }

@@ -15,7 +15,7 @@ import { settleLease } from './sql/settleLease.js'
 import { tablesIn } from './sql/tables.js'
 import { takeOver } from './sql/takeOver.js'
 import type { SqlDatabase, SqlParameter } from './sqlDatabase.js'
-import { LATE_USE, type SqlStoreSettings } from './sqlStore.js'
+import { IDLE_MARGIN_MS, LATE_USE, type SqlStoreSettings } from './sqlStore.js'
 
 /** Keeps leases and recovery points in the same tables. */
 export function sqlLeaseStore<Tx extends object>(
@@ -79,7 +79,9 @@ export function sqlLeaseStore<Tx extends object>(
     async recordWith(held, { name, bounds }, body) {
       try {
         return await database.transaction(bounds, async (run, tx): Promise<PointEnd> => {
-          const [locked] = await run<RecordedRow>(statements.lockHeld, own(held))
+          const { claimWaitMs, timeoutMs } = bounds
+          const timeouts = [String(claimWaitMs), String(timeoutMs), String(timeoutMs + IDLE_MARGIN_MS)]
+          const [locked] = await run<RecordedRow>(statements.lockHeld, [...own(held), ...timeouts])
           if (locked === undefined) return { kind: 'lost' }
           const guarded = guard(tx, LATE_USE)
           let result: string | null

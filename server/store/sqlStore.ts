@@ -21,7 +21,7 @@ export interface SqlStoreSettings {
 const FIRST_FENCE = 1 as Fence
 
 /** By how much the database outlasts Prisma's timeout, which gives the better error where the process is alive. */
-const IDLE_MARGIN_MS = 1000
+export const IDLE_MARGIN_MS = 1000
 
 export const LATE_USE =
   'ctx.tx was used after the handler had returned. Await every query in the handler; for what comes later use a client of your own.'

@@ -246,11 +246,11 @@ test('a final error is stored, and every attempt is answered with its very shape
 })
 
 test.each([
-  ['not storable', { charge: Promise.resolve(1) }, {}, 'RESULT_NOT_STORABLE'],
-  ['too large', 'x'.repeat(200), { maxResultBytes: 100 }, 'RESULT_TOO_LARGE'],
+  ['not storable', { result: { charge: Promise.resolve(1) }, options: {}, reason: 'RESULT_NOT_STORABLE' }],
+  ['too large', { result: 'x'.repeat(200), options: { maxResultBytes: 100 }, reason: 'RESULT_TOO_LARGE' }],
 ] as const)(
   'a result that is %s after the effect: executed, without a result, and never run again',
-  async (name, result, options, reason) => {
+  async (name, { result, options, reason }) => {
     const { call, row, idempotency, key } = await pay(`tombstone ${name}`, () => result, options)
     for (const attempt of [1, 1, 2]) {
       const answer = await call(attempt)

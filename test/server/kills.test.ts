@@ -3,8 +3,9 @@ import { v7 } from 'uuid'
 import { expect, test } from 'vitest'
 import { useDatabase } from '../support/database/testDatabase.js'
 import { nameOf, startDatabaseProxy } from '../support/databaseProxy.js'
-import { type OrderProcess, startOrderProcess } from '../support/orderProcess.js'
+import { startOrderProcess } from '../support/orderProcess.js'
 import { rawCall } from '../support/rawCall.js'
+import type { ServerProcess } from '../support/serverProcess.js'
 
 const db = useDatabase()
 
@@ -46,7 +47,7 @@ test(`${KILLS} processes that are killed around every statement and COMMIT: one 
   expect(stored).toEqual(orders.map(({ id, customer }) => ({ scope: customer, id })))
 })
 
-async function killAndRetry({ point, user, call }: Kill, survivor: OrderProcess, reached: Map<string, number>) {
+async function killAndRetry({ point, user, call }: Kill, survivor: ServerProcess, reached: Map<string, number>) {
   const proxy = await startDatabaseProxy(db.url)
   const victim = await startOrderProcess(proxy.url)
   proxy.hook = async (flight, moment) => {
