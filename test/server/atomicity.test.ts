@@ -49,4 +49,4 @@ test('a process that is killed inside the handler leaves nothing behind, and the
   expect((await db.keys()).map(({ status, scope }) => ({ status, scope }))).toEqual(
     calls.map(({ user }) => ({ status: 'settled', scope: user })),
   )
-})
+}, 240_000)

@@ -42,7 +42,11 @@ test('status gives the value that the serializer carries', async () => {
     `update idempotency_keys set status = 'settled', result_kind = 'value', settled_at = now(), result = $2 where key = $1`,
     [key, '{"json":"1970-01-01T00:00:00.000Z","meta":{"values":["Date"]}}'],
   )
-  expect(await idempotency.status({ scope: 'alice', key })).toEqual({ status: 'settled', as: 'value', result: new Date(0) })
+  expect(await idempotency.status({ scope: 'alice', key })).toEqual({
+    status: 'settled',
+    as: 'value',
+    result: new Date(0),
+  })
 })
 
 test('status refuses what is no key and no scope', async () => {

@@ -175,4 +175,4 @@ test('after 100,000 keys were swept in random interleavings with retries, no key
     { numRuns: RUNS, endOnFailure: true },
   )
   expect(swept).toBeGreaterThanOrEqual(100_000)
-})
+}, 240_000)

