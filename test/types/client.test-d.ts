@@ -9,9 +9,8 @@ import type { PrismaClient } from '../../generated/prisma/client.js'
 declare const prisma: PrismaClient
 
 const t = initTRPC.context<{ user: string }>().meta<{ audit?: boolean }>().create()
-const idempotent = createIdempotency({ prisma, scope: ({ ctx }: { ctx: { user: string } }) => ctx.user }).transaction(
-  t.procedure,
-)
+const idempotency = createIdempotency({ prisma, scope: ({ ctx }: { ctx: { user: string } }) => ctx.user })
+const idempotent = idempotency.transaction(t.procedure)
 
 const router = t.router({
   order: t.router({
@@ -23,7 +22,11 @@ const router = t.router({
 })
 type AppRouter = typeof router
 
-const marked = t.router({ a: idempotent.mutation(() => 1), b: t.procedure.query(() => 2) })
+const marked = t.router({
+  a: idempotent.mutation(() => 1),
+  b: idempotency.lease(t.procedure).mutation(() => 1),
+  c: t.procedure.query(() => 2),
+})
 // biome-ignore lint/suspicious/noExplicitAny: what some applications have
 const untyped = initTRPC.meta<any>().create()
 const anyMeta = untyped.router({ plain: untyped.procedure.mutation(() => 1) })

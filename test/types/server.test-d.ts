@@ -56,6 +56,31 @@ test('a procedure whose context lacks what scope needs does not compile', () => 
   createIdempotency({ prisma, scope: () => 'all' }).transaction(t.procedure)
 })
 
+test('in lease mode there is no transaction, and recovery points have the types of their results', () => {
+  idempotency.lease(authed, { leaseMs: 10_000 }).mutation(async ({ ctx }) => {
+    const { recoveryPoint, signal } = ctx.idempotency
+    expectTypeOf(signal).toEqualTypeOf<AbortSignal>()
+    const charge = await recoveryPoint('charge', async ({ key, signal: own }) => {
+      expectTypeOf(key).toEqualTypeOf<string>()
+      expectTypeOf(own).toEqualTypeOf<AbortSignal>()
+      return { id: 'ch_1' }
+    })
+    expectTypeOf(charge).toEqualTypeOf<{ id: string }>()
+    const order = await recoveryPoint.tx('record', (tx) => {
+      expectTypeOf(tx).toEqualTypeOf<Prisma.TransactionClient>()
+      return tx.order.findFirstOrThrow()
+    })
+    expectTypeOf(order.cents).toEqualTypeOf<number>()
+    expectTypeOf(ctx.user).toEqualTypeOf<{ id: string }>()
+    // @ts-expect-error no transaction is open in lease mode
+    ctx.tx
+  })
+  // @ts-expect-error ctx.user may be null here
+  idempotency.lease(t.procedure)
+  // @ts-expect-error an option of transaction mode
+  idempotency.lease(authed, { isolationLevel: 'Serializable' })
+})
+
 test('inputs and outputs are what they were', () => {
   const router = t.router({
     create: idempotent.input(z.object({ item: z.string() })).mutation(({ input }) => {
