@@ -1,3 +1,4 @@
+import { at } from './at.js'
 import type { Model, Step } from './checker.js'
 import { claimSteps } from './transaction/claimSteps.js'
 import { clientSteps } from './transaction/clientSteps.js'
@@ -7,7 +8,7 @@ import { keyOf } from './transaction/keyOf.js'
 import type { Clause } from './transaction/plants.js'
 import { runSteps } from './transaction/runSteps.js'
 import { sceneOf } from './transaction/scene.js'
-import { at, FRESH, NONE, type State } from './transaction/state.js'
+import { FRESH, NONE, type State } from './transaction/state.js'
 import { surroundingSteps } from './transaction/surroundingSteps.js'
 
 /**

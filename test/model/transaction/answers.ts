@@ -1,5 +1,6 @@
+import { at } from '../at.js'
 import type { Scene } from './scene.js'
-import { type Answer, at, FRESH, NONE, type State } from './state.js'
+import { type Answer, FRESH, NONE, type State } from './state.js'
 
 /** Whether an answer says of its attempt that it has no effect. */
 export function saysNotExecuted(answer: Answer): boolean {

@@ -1,6 +1,7 @@
+import { at } from '../at.js'
 import { answerFrom, refuse } from './answers.js'
 import type { Scene } from './scene.js'
-import { at, type Delivery, isLive, NONE, type Place, type State } from './state.js'
+import { type Delivery, isLive, NONE, type Place, type State } from './state.js'
 import { addTransaction, holdsKey, transactionOf } from './transactions.js'
 
 /** What a delivery can do until it runs: arrive, follow another one of its process, read, claim, wait. */

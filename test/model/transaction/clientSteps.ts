@@ -1,5 +1,6 @@
+import { at } from '../at.js'
 import type { Scene } from './scene.js'
-import { type Answer, at, type Client, FRESH, NONE, type State } from './state.js'
+import { type Answer, type Client, FRESH, NONE, type State } from './state.js'
 
 /** What clients conclude from answers and from none, when they send again, and what they ask `status()`. */
 export function clientSteps(scene: Scene): void {

@@ -1,6 +1,7 @@
+import { at } from '../at.js'
 import { saysNotExecuted } from './answers.js'
 import type { Settings } from './configuration.js'
-import { at, type Client, NONE, type State } from './state.js'
+import { type Client, NONE, type State } from './state.js'
 import { deliveryOf } from './transactions.js'
 
 /** What must hold in every state, by the names under which the tests know them. */

@@ -1,3 +1,4 @@
+import { numbered, stateKey } from '../stateKey.js'
 import { ANSWERS, OUTCOMES, PLACES, type State, TRANSACTION_STATES, WATERMARKS } from './state.js'
 
 /** One character for each number of a state. Every field is in it, or two states would be taken for one. */
@@ -16,13 +17,7 @@ export function keyOf(state: State): string {
   for (const { attempts, unknown, told, outcome } of state.clients) {
     numbers.push(attempts, Number(unknown), Number(told), OUTCOME[outcome])
   }
-  // From 32 on, so that NONE is a character too.
-  return String.fromCharCode(...numbers.map((number) => number + 32))
-}
-
-/** A number for each word, so that a word is one character of a key. */
-function numbered<Word extends string>(words: readonly Word[]): Record<Word, number> {
-  return Object.fromEntries(words.map((word, index) => [word, index])) as Record<Word, number>
+  return stateKey(numbers)
 }
 
 const PLACE = numbered(PLACES)

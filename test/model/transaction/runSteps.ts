@@ -1,6 +1,7 @@
+import { at } from '../at.js'
 import { answerFrom, refuse } from './answers.js'
 import type { Scene } from './scene.js'
-import { at, NONE, type State, type Transaction } from './state.js'
+import { NONE, type State, type Transaction } from './state.js'
 import {
   addEffect,
   failTransaction,

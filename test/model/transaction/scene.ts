@@ -1,7 +1,8 @@
+import { at } from '../at.js'
 import type { Step } from '../checker.js'
 import type { Settings } from './configuration.js'
 import type { Clause } from './plants.js'
-import { at, copyOf, type Sender, type State } from './state.js'
+import { copyOf, type Sender, type State } from './state.js'
 
 /** A state, and what can happen in it. */
 export interface Scene {

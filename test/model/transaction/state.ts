@@ -135,13 +135,6 @@ export function copyOf(state: State): State {
   }
 }
 
-/** An entry that is known to be there. */
-export function at<Entry>(entries: readonly Entry[], index: number): Entry {
-  const entry = entries[index]
-  if (entry === undefined) throw new Error(`nothing at ${index}`)
-  return entry
-}
-
 /** Whether a process carries a delivery out right now. */
 export function isLive({ place }: Delivery): boolean {
   return place !== 'not sent' && place !== 'on its way' && place !== 'ended' && place !== 'dead'

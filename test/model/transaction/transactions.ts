@@ -1,4 +1,5 @@
-import { at, type State, type Transaction } from './state.js'
+import { at } from '../at.js'
+import type { State, Transaction } from './state.js'
 
 /** Whether a transaction still holds the key, so that whoever claims it has to wait. */
 export function holdsKey({ state }: Transaction): boolean {

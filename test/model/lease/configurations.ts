@@ -1,0 +1,100 @@
+import type { Configuration } from './configuration.js'
+
+/** What the protocol is exposed to. In each of these it has to hold. */
+export const CONFIGURATIONS: readonly Configuration[] = [
+  {
+    name: 'three attempts at once, and holders that stall',
+    senders: ['attempt 1', 'double click', 'network duplicate'],
+  },
+  {
+    name: 'two attempts at once, two lost answers, late renewals and a handler that fails',
+    senders: ['attempt 1', 'double click'],
+    losses: 2,
+    lateRenewals: true,
+    failures: 1,
+  },
+  {
+    name: 'a killed holder and a lost answer, and one who still wants the key',
+    senders: ['attempt 1', 'prober'],
+    crashes: 1,
+    losses: 1,
+  },
+  {
+    name: 'a link that retries, two lost answers and a handler that fails, and what the link concludes',
+    senders: ['attempt 1', 'attempt 2'],
+    losses: 2,
+    failures: 1,
+    clients: true,
+  },
+  {
+    name: 'a link that retries, final errors and results that cannot be stored, and what it concludes',
+    senders: ['attempt 1', 'attempt 2'],
+    losses: 1,
+    failures: 1,
+    finalErrors: true,
+    unstorableResults: true,
+    clients: true,
+  },
+  {
+    name: 'a link that retries and a double click, and what the two conclude',
+    senders: ['attempt 1', 'attempt 2', 'double click'],
+    clients: true,
+  },
+  {
+    name: 'a link that retries, and a late duplicate of its first attempt',
+    senders: ['attempt 1', 'attempt 2', 'network duplicate'],
+    clients: true,
+  },
+  {
+    name: 'onUnknown manual, a killed holder, a lost answer, a handler that fails, and an operator',
+    senders: ['attempt 1', 'prober'],
+    manual: ['attempt 1', 'prober'],
+    crashes: 1,
+    losses: 1,
+    failures: 1,
+    operations: 1,
+  },
+  {
+    name: 'onUnknown manual, and a provider that knows no derived keys',
+    senders: ['attempt 1', 'double click'],
+    manual: ['attempt 1', 'double click'],
+    forgetfulProvider: true,
+    losses: 2,
+    failures: 1,
+  },
+  {
+    name: 'a sweep, a killed holder and a handler that fails, and one who still wants the key',
+    senders: ['attempt 1', 'prober'],
+    crashes: 1,
+    failures: 1,
+    sweep: true,
+  },
+  {
+    name: 'a sweep, two lost answers and late renewals',
+    senders: ['attempt 1', 'double click'],
+    losses: 2,
+    lateRenewals: true,
+    sweep: true,
+  },
+  {
+    name: 'a sweep, onUnknown manual in one of two deploys, and an operator',
+    senders: ['attempt 1', 'prober'],
+    manual: ['attempt 1'],
+    operations: 1,
+    sweep: true,
+  },
+  {
+    name: 'a deploy in transaction mode beside one in lease mode, and a handler that fails',
+    senders: ['attempt 1', 'double click', 'prober'],
+    inTransactionMode: ['double click'],
+    failures: 1,
+  },
+  {
+    name: 'a deploy in transaction mode after one in lease mode, a lost answer and a sweep',
+    senders: ['attempt 1', 'double click'],
+    inTransactionMode: ['double click'],
+    losses: 1,
+    failures: 2,
+    sweep: true,
+  },
+]
