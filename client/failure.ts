@@ -35,7 +35,7 @@ export function failed(error: Error, intent: Intent, verdict: Verdict): TRPCClie
     attempts: intent.attempts,
     outcome: intent.outcomeUnknown ? 'UNKNOWN' : verdict.attemptOutcome,
     attemptOutcome: verdict.attemptOutcome,
-    ...(verdict.said !== undefined && { reason: verdict.said.reason }),
+    ...(verdict.said?.reason !== undefined && { reason: verdict.said.reason }),
     ...(verdict.said?.retryAfterMs !== undefined && { retryAfterMs: verdict.said.retryAfterMs }),
   }
   return TRPCClientError.from(error, { meta: { [META]: failure } })

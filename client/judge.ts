@@ -32,7 +32,7 @@ const INDEFINITE = new Set(['INTERNAL_SERVER_ERROR', 'TIMEOUT', 'CLIENT_CLOSED_R
 export function judge(error: { shape?: unknown } | undefined, minted: boolean): Verdict {
   const shape = error?.shape as { code?: unknown; data?: unknown } | null | undefined
   const said = readErrorData(shape?.data)
-  if (said !== undefined) {
+  if (said?.reason !== undefined) {
     return {
       again: REASONS[said.reason].sameKeyAgain === 'after a delay',
       attemptOutcome: said.attemptOutcome,
@@ -47,13 +47,13 @@ export function judge(error: { shape?: unknown } | undefined, minted: boolean): 
   if (code === undefined) {
     return { again: true, attemptOutcome: 'UNKNOWN', leavesOutcomeUnknown: true, said: undefined }
   }
-  const indefinite = INDEFINITE.has(code)
+  const attemptOutcome = said?.attemptOutcome ?? (INDEFINITE.has(code) ? 'UNKNOWN' : 'NOT_EXECUTED')
   return {
     // It shares its number with those that pass, and never does.
     again: PASSING.has(code) && (shape?.data as { code?: unknown } | undefined)?.code !== 'NOT_IMPLEMENTED',
-    attemptOutcome: indefinite ? 'UNKNOWN' : 'NOT_EXECUTED',
-    leavesOutcomeUnknown: indefinite,
-    said: undefined,
+    attemptOutcome,
+    leavesOutcomeUnknown: attemptOutcome === 'UNKNOWN',
+    said,
   }
 }
 

@@ -31,9 +31,9 @@ export function idempotencyContext({ key, scope }: Operation, attempt: number): 
 export function leaseContext<Tx>(
   operation: Operation,
   attempt: number,
-  lease: { signal: AbortSignal; recoveryPoint: RecoveryPoint<Tx> },
+  { signal, recoveryPoint }: { signal: AbortSignal; recoveryPoint: RecoveryPoint<Tx> },
 ): LeaseContext<Tx> {
-  return marked({ ...idempotencyContext(operation, attempt), ...lease })
+  return marked({ ...idempotencyContext(operation, attempt), signal, recoveryPoint })
 }
 
 /**

@@ -1,6 +1,19 @@
 import type { IdempotencyErrorData } from '../wire/errorData.js'
 import { isIdempotencyError } from './errors.js'
 
+/** Marks an error of a handler that failed after a recovery point was recorded. */
+const AFTER_EFFECT = Symbol.for('trpc-idempotency.afterEffect')
+
+/** Marks an error of a handler that left something behind: its client must not take it for NOT_EXECUTED. */
+export function markAfterEffect(error: Error): void {
+  Object.defineProperty(error, AFTER_EFFECT, { value: true, configurable: true })
+}
+
+/** Whether an error's shape says something of idempotency. */
+export function saysIdempotency(error: { cause?: unknown }): boolean {
+  return AFTER_EFFECT in error || isIdempotencyError(error.cause)
+}
+
 /**
  * Adds what the client needs to know of an idempotency error to an error's shape, as `data.idempotency`; any other
  * error's shape is returned as it is. With a tRPC whose procedures have `.errors()` (11.22 and later) this happens by
@@ -10,9 +23,13 @@ export function addIdempotencyErrorData<Shape extends { data: object }>(opts: {
   shape: Shape
   error: { cause?: unknown }
 }): Shape {
-  const { cause } = opts.error
-  if (!isIdempotencyError(cause)) return opts.shape
+  if (!saysIdempotency(opts.error)) return opts.shape
+  return { ...opts.shape, data: { ...opts.shape.data, idempotency: dataOf(opts.error) } }
+}
+
+function dataOf({ cause }: { cause?: unknown }): IdempotencyErrorData {
+  if (!isIdempotencyError(cause)) return { attemptOutcome: 'UNKNOWN' }
   const idempotency: IdempotencyErrorData = { reason: cause.reason, attemptOutcome: cause.attemptOutcome }
   if (cause.retryAfterMs !== undefined) idempotency.retryAfterMs = cause.retryAfterMs
-  return { ...opts.shape, data: { ...opts.shape.data, idempotency } }
+  return idempotency
 }

@@ -2,7 +2,8 @@ import { type AttemptOutcome, REASONS, type Reason } from './reasons.js'
 
 /** What an error of an idempotent procedure carries as `shape.data.idempotency`, on every transport. */
 export interface IdempotencyErrorData {
-  reason: Reason
+  /** Left out for an error of the handler, whose attempt nevertheless left something behind. */
+  reason?: Reason
   attemptOutcome: AttemptOutcome
   /** Milliseconds after which the same key may be sent again, where the server knows. */
   retryAfterMs?: number
@@ -14,8 +15,10 @@ export function readErrorData(data: unknown): IdempotencyErrorData | undefined {
   const reason = property(said, 'reason')
   const attemptOutcome = property(said, 'attemptOutcome')
   const retryAfterMs = property(said, 'retryAfterMs')
+  if (!isAttemptOutcome(attemptOutcome)) return undefined
+  if (reason === undefined) return { attemptOutcome }
   // A reason of a newer server is judged by its tRPC code, like an error of the application.
-  if (typeof reason !== 'string' || !isReason(reason) || !isAttemptOutcome(attemptOutcome)) return undefined
+  if (typeof reason !== 'string' || !isReason(reason)) return undefined
   return typeof retryAfterMs === 'number' && retryAfterMs >= 0
     ? { reason, attemptOutcome, retryAfterMs }
     : { reason, attemptOutcome }

@@ -1,5 +1,5 @@
 import { decideLease, type LeaseDecision } from '../engine/decide.js'
-import type { Fence, Lookup, Operation, Outcome } from '../engine/record.js'
+import type { Lookup, OnUnknown, Operation, Outcome } from '../engine/record.js'
 import { toStorable } from '../engine/result.js'
 import type { Serializer } from '../engine/serializer.js'
 import { abandoned, inFlight, leaseLost, refusal, storeUnavailable } from '../refusals.js'
@@ -27,8 +27,15 @@ export interface LeaseAttempt<Tx, Failure> {
   attempt: number
   settings: LeaseSettings
   /** Runs the handler, once. It must not throw. */
-  handle(lease: { signal: AbortSignal; recoveryPoint: RecoveryPoint<Tx> }): Promise<LeaseHandled<Failure>>
+  handle(lease: {
+    signal: AbortSignal
+    recoveryPoint: RecoveryPoint<Tx>
+    /** Whether a part of the operation is recorded as done: then no error of the handler means that nothing was. */
+    isRecorded(): boolean
+  }): Promise<LeaseHandled<Failure>>
 }
+
+type Won = Extract<LeaseClaim, { kind: 'won' }>
 
 export type LeaseEnd<Failure> = { kind: 'answered'; outcome: Outcome } | { kind: 'failed'; failure: Failure }
 
@@ -64,7 +71,7 @@ export function leaseMode<Tx>(
       if (decision.action === 'refuse') throw refusal(decision.reason, operation)
       if (decision.action !== 'wait') {
         const claim = await claiming(attempt, decision)
-        if (claim.kind === 'won') return run(attempt, claim.fence)
+        if (claim.kind === 'won') return run(attempt, claim)
         // Lost: somebody was faster; the next look tells what came of it.
         if (claim.kind === 'lost' && (times < LOOKS_AFTER_LOSS || wait.leftMs() > 0)) continue
       }
@@ -97,19 +104,22 @@ export function leaseMode<Tx>(
     }
   }
 
-  async function run<Failure>(attempt: LeaseAttempt<Tx, Failure>, fence: Fence): Promise<LeaseEnd<Failure>> {
+  async function run<Failure>(
+    attempt: LeaseAttempt<Tx, Failure>,
+    { fence, onUnknown }: Won,
+  ): Promise<LeaseEnd<Failure>> {
     const { operation, settings } = attempt
     const held: Held = { operation, fence }
     const holder = holdLease(store, held, settings)
     try {
       const recorded = fence === 1 ? [] : await store.points(operation)
-      const recoveryPoint = recoveryPoints({ store, serializer, settings, held, holder, recorded })
+      const { recoveryPoint, isRecorded } = recoveryPoints({ store, serializer, settings, held, holder, recorded })
       const handled = await Promise.race([
-        attempt.handle({ signal: holder.signal, recoveryPoint }),
+        attempt.handle({ signal: holder.signal, recoveryPoint, isRecorded }),
         leaseIsLost(holder),
       ])
       // Not when its handler ends: that can be never, and whoever follows in this process must not wait for it.
-      return handled === 'lease lost' ? await winners(held) : await conclude({ held, settings }, handled)
+      return handled === 'lease lost' ? await winners(held) : await conclude({ held, settings, onUnknown }, handled)
     } catch (cause) {
       if (cause instanceof Error && cause.name === 'IdempotencyError') throw cause
       throw storeUnavailable(operation, { cause, attemptOutcome: 'UNKNOWN' })
@@ -121,11 +131,13 @@ export function leaseMode<Tx>(
   interface Holding {
     held: Held
     settings: LeaseSettings
+    /** Of the row, not of this deploy. */
+    onUnknown: OnUnknown
   }
 
   /** Stores what came of the handler, if the lease is still held. */
   async function conclude<Failure>(holding: Holding, handled: LeaseHandled<Failure>): Promise<LeaseEnd<Failure>> {
-    const { held, settings } = holding
+    const { held, settings, onUnknown } = holding
     if (handled.ok) return settle(holding, outcomeOf(handled.data, settings.maxResultBytes))
     switch (handled.kind) {
       case 'final':
@@ -133,7 +145,7 @@ export function leaseMode<Tx>(
       case 'definite':
         return (await writing(() => store.release(held))) ? { kind: 'failed', failure: handled.failure } : winners(held)
       case 'indefinite': {
-        const retries = settings.onUnknown === 'retry'
+        const retries = onUnknown === 'retry'
         const landed = await writing(() => (retries ? store.release(held) : store.abandon(held)))
         if (!landed) return winners(held)
         if (!retries) throw abandoned(held.operation, handled.error)

@@ -41,12 +41,16 @@ export interface PointSurroundings<Tx> {
   recorded: readonly RecordedPoint[]
 }
 
-/** The recovery points of one attempt. */
-export function recoveryPoints<Tx>(surroundings: PointSurroundings<Tx>): RecoveryPoint<Tx> {
+/** The recovery points of one attempt, and whether any is recorded, by it or before it. */
+export function recoveryPoints<Tx>(surroundings: PointSurroundings<Tx>): {
+  recoveryPoint: RecoveryPoint<Tx>
+  isRecorded(): boolean
+} {
   const { store, serializer, settings, held, holder, recorded } = surroundings
   const { operation } = held
   const reached: string[] = []
   let running: string | undefined
+  let anyRecorded = recorded.length > 0
 
   /** Runs one point at a time; gives what was recorded of it, if anything was. */
   const reach = async <T>(name: string, run: () => Promise<StoredResult>): Promise<T> => {
@@ -58,7 +62,9 @@ export function recoveryPoints<Tx>(surroundings: PointSurroundings<Tx>): Recover
     if (known !== undefined) return fromText(known.result, serializer) as T
     running = name
     try {
-      return fromText(await run(), serializer) as T
+      const result = await run()
+      anyRecorded = true
+      return fromText(result, serializer) as T
     } finally {
       running = undefined
     }
@@ -130,9 +136,10 @@ export function recoveryPoints<Tx>(surroundings: PointSurroundings<Tx>): Recover
       const call = { key: derivedKey(operation.key, operation.scope, name), signal: holder.signal }
       return record(name, storable(name, await fn(call)))
     })
-  return Object.assign(point, {
+  const recoveryPoint = Object.assign(point, {
     tx: <T>(name: string, fn: (tx: Tx) => T | Promise<T>): Promise<T> => reach<T>(name, () => recordWith(name, fn)),
   })
+  return { recoveryPoint, isRecorded: () => anyRecorded }
 }
 
 /** A rerun that takes another way than the record shows would repeat what was done, or skip what was not. */

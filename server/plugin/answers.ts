@@ -3,6 +3,7 @@ import { getHTTPStatusCodeFromError } from '@trpc/server/http'
 import { REASONS } from '../../wire/reasons.js'
 import type { Outcome } from '../engine/record.js'
 import { fromText, jsonSerializer, type Serializer, toText } from '../engine/serializer.js'
+import { addIdempotencyErrorData } from '../errorShape.js'
 import type { IdempotencyError } from '../errors.js'
 import type { TRPCErrorLike } from '../leaseOptions.js'
 import { executedWithoutResult } from '../refusals.js'
@@ -39,7 +40,7 @@ export function finalShape(procedure: object, call: Call, error: TRPCError): str
   const { type, path, input, ctx } = call
   const shape = getTRPCErrorShape({ config, error, type, path, input, ctx } as never) as { data?: { stack?: unknown } }
   const { stack: _, ...data } = shape.data ?? {}
-  return toText({ ...shape, data }, jsonSerializer) ?? ''
+  return toText(addIdempotencyErrorData({ shape: { ...shape, data }, error }), jsonSerializer) ?? ''
 }
 
 /** What tRPC is thrown for one of our own errors. */

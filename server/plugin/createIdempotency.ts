@@ -1,4 +1,5 @@
 import { idempotencyContext, leaseContext, refuseNested } from '../context.js'
+import { markAfterEffect } from '../errorShape.js'
 import { readLeaseOptions } from '../leaseOptions.js'
 import { type LeaseHandled, leaseMode } from '../modes/lease.js'
 import type { Handled } from '../modes/runInTransaction.js'
@@ -85,7 +86,10 @@ export function createIdempotency<Client extends PrismaLike, Ctx extends object>
           async handle(held) {
             const idempotency = leaseContext(operation, attempt, held)
             const result = await call.next(withInput(call, { idempotency }, input))
-            return result.ok ? { ok: true, data: result.data } : failureOf(result)
+            if (result.ok) return { ok: true, data: result.data }
+            // A refusal after a charge: that the handler failed is no word on what it did before.
+            if (held.isRecorded()) markAfterEffect(result.error)
+            return failureOf(result)
           },
         })
         if (end.kind === 'failed') return end.failure

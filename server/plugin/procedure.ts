@@ -1,8 +1,8 @@
 import type { TRPCError } from '@trpc/server'
 import { unwrap } from '../../wire/envelope.js'
 import { jsonSerializer, type Serializer } from '../engine/serializer.js'
-import { addIdempotencyErrorData } from '../errorShape.js'
-import { IdempotencyError, isIdempotencyError } from '../errors.js'
+import { addIdempotencyErrorData, saysIdempotency } from '../errorShape.js'
+import { IdempotencyError } from '../errors.js'
 import type { IncomingCall } from '../readCall.js'
 import { type ErrorShape, isReplayedError } from '../replayedError.js'
 import { trpcError } from './answers.js'
@@ -57,7 +57,7 @@ export function wrapProcedure<Out>(procedure: object, run: (call: Call) => Promi
   const formatted = builder.errors?.((opts) => {
     const { cause } = opts.error
     if (isReplayedError(cause)) return cause.shape
-    if (!isIdempotencyError(cause)) return undefined
+    if (!saysIdempotency(opts.error)) return undefined
     const shape = config?.errorFormatter?.(opts) ?? opts.shape
     return addIdempotencyErrorData({ shape, error: opts.error })
   })

@@ -16,7 +16,12 @@ export interface LeaseTerms {
 
 /** How a claim or a takeover ended. */
 export type LeaseClaim =
-  | { readonly kind: 'won'; readonly fence: Fence }
+  | {
+      readonly kind: 'won'
+      readonly fence: Fence
+      /** The policy of the row: that of its first claim. */
+      readonly onUnknown: OnUnknown
+    }
   /** It was not granted; look what is there. */
   | { readonly kind: 'lost' }
   /** Another transaction holds the key and did not end in time. */

@@ -3,7 +3,8 @@ import { guard } from './guard.js'
 import type { KeyStore } from './keyStore.js'
 import type { Held, LeaseClaim, LeaseStore, PointEnd } from './leaseStore.js'
 import { abandon } from './sql/abandon.js'
-import { claimLease, type FenceRow } from './sql/claimLease.js'
+import { type ClaimedRow, claimLease } from './sql/claimLease.js'
+import type { FenceRow } from './sql/heldRow.js'
 import { lockHeld } from './sql/lockHeld.js'
 import { type PointRow, readPoints } from './sql/readPoints.js'
 import { type RecordedRow, recordPoint } from './sql/recordPoint.js'
@@ -40,8 +41,9 @@ export function sqlLeaseStore<Tx extends object>(
 
   const claimBy = async (statement: string, parameters: SqlParameter[]): Promise<LeaseClaim> => {
     try {
-      const [row] = await database.run<FenceRow>(statement, parameters)
-      return row === undefined ? { kind: 'lost' } : { kind: 'won', fence: row.fence as Fence }
+      const [row] = await database.run<ClaimedRow>(statement, parameters)
+      if (row === undefined) return { kind: 'lost' }
+      return { kind: 'won', fence: row.fence as Fence, onUnknown: row.on_unknown === 'retry' ? 'retry' : 'manual' }
     } catch (error) {
       const fault = database.faultOf(error)
       if (fault !== 'blocked' && fault !== 'timed out') throw error

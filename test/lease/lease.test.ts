@@ -1,4 +1,6 @@
+import { createTRPCClient, httpLink } from '@trpc/client'
 import { TRPCError } from '@trpc/server'
+import { idempotencyErrorOf } from 'trpc-idempotency/client'
 import type { LeaseContext, LeaseOptions } from 'trpc-idempotency/server'
 import { v7 } from 'uuid'
 import { expect, test } from 'vitest'
@@ -10,6 +12,7 @@ import { serve } from '../support/httpServer.js'
 import { charge, startProvider } from '../support/provider.js'
 import { rawCall, said } from '../support/rawCall.js'
 import { authed, shopIdempotency, t } from '../support/shop.js'
+import { type Shop, untyped } from '../support/untypedClient.js'
 
 const db = useDatabase()
 
@@ -145,6 +148,43 @@ test('a definite failure releases the operation: points stay, and the next attem
   expect((await call(2)).status).toBe(200)
   expect(await row()).toMatchObject({ status: 'settled', fence: 2, attempts: 2 })
   expect(provider.calls).toHaveLength(1)
+})
+
+test('a refusal after a recovery point was recorded does not pass for NOT_EXECUTED', async () => {
+  const { call, url, key } = await pay('refuses late', async ({ recoveryPoint }, run) => {
+    if (run === 1) throw new TRPCError({ code: 'CONFLICT', message: 'before' })
+    await recoveryPoint('charge', () => 'charged')
+    throw new TRPCError({ code: 'CONFLICT', message: 'after' })
+  })
+  expect(said(await call())).toBeUndefined()
+  expect(said(await call(2))).toEqual({ attemptOutcome: 'UNKNOWN' })
+  const client = createTRPCClient<Shop>({
+    links: [untyped({ mutations: { pay: true } }), httpLink({ url, headers: { 'x-user': 'alice' } })],
+  }) as unknown as { pay: { mutate(input: unknown, options: object): Promise<unknown> } }
+  const error: unknown = await client.pay
+    .mutate({ cents: 1 }, { context: { idempotencyKey: key } })
+    .catch((caught: unknown) => caught)
+  expect(idempotencyErrorOf(error)).toEqual({ key, attempts: 1, outcome: 'UNKNOWN', attemptOutcome: 'UNKNOWN' })
+})
+
+test('the policy of the row governs, and not that of a later deploy', async () => {
+  const { key, call } = await pay(
+    'two deploys',
+    (_, run) => {
+      if (run === 1) throw new TRPCError({ code: 'CONFLICT', message: 'definite' })
+    },
+    { onUnknown: 'manual' },
+  )
+  expect((await call()).status).toBe(409)
+  const later = await pay(
+    'two deploys',
+    () => {
+      throw new Error('who knows')
+    },
+    { onUnknown: 'retry' },
+  )
+  const answer = await rawCall(later.url, { path: 'pay', key, attempt: 2, input: { cents: 1 } })
+  expect(said(answer)).toEqual({ reason: 'ABANDONED', attemptOutcome: 'UNKNOWN' })
 })
 
 test('an indefinite failure under onUnknown: retry is released, and the retry sends the same derived key', async () => {

@@ -12,9 +12,13 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const TOO_OLD = { reason: 'KEY_TOO_OLD', attemptOutcome: 'NOT_EXECUTED' }
 
-beforeEach(() =>
-  db.query('truncate idempotency_keys, idempotency_recovery_points, idempotency_watermark, orders, test_runs'),
-)
+beforeEach(async () => {
+  await db.query('truncate idempotency_keys, idempotency_recovery_points, orders, test_runs')
+  // As the migration leaves it.
+  await db.query(
+    `update idempotency_watermark set key = '00000000-0000-7000-8000-000000000000', raised_at = '-infinity'`,
+  )
+})
 
 /** A key that was born so long ago, by the clock of this machine, which is the database's too. */
 const keyAged = (ms: number) => v7({ msecs: Date.now() - ms })
@@ -75,7 +79,7 @@ test('a row that is still there answers, whatever its age', async () => {
   expect(first.status).toBe(200)
   for (const attempt of [1, 2]) expect((await short.call(key, attempt)).text).toBe(first.text)
   // Below the watermark too.
-  await db.query(`insert into idempotency_watermark values (1, $1, now())`, [keyAged(HOUR)])
+  await db.query(`update idempotency_watermark set key = $1, raised_at = now()`, [keyAged(HOUR)])
   for (const attempt of [1, 2]) expect((await short.call(key, attempt)).text).toBe(first.text)
   expect(await db.runs(key)).toBe(1)
 })
@@ -128,6 +132,15 @@ test('a sweep that runs every second still deletes', async () => {
     await db.query(`update idempotency_watermark set raised_at = raised_at - interval '1 second'`)
   }
   expect(deleted).toBe(1)
+})
+
+test('where the migration’s row is missing, the first sweep makes it, and a later one raises it', async () => {
+  await db.query('delete from idempotency_watermark')
+  const { idempotency } = await shop({ retentionMs: HOUR })
+  expect(await sweepOnce(idempotency)).toEqual({ deleted: 0, raised: false })
+  expect(await sweepOnce(idempotency)).toEqual({ deleted: 0, raised: false })
+  await marginPasses()
+  expect(await sweepOnce(idempotency)).toEqual({ deleted: 0, raised: true })
 })
 
 test('a sweep deletes in batches until nothing is left to delete', async () => {
@@ -197,7 +210,7 @@ test('a claim that waited while the watermark passed its key is refused by the s
       db.query(`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`),
     )
     .toHaveLength(1)
-  await db.query(`insert into idempotency_watermark values (1, $1, now())`, [keyAged(20 * MINUTE)])
+  await db.query(`update idempotency_watermark set key = $1, raised_at = now()`, [keyAged(20 * MINUTE)])
   await holder.query('rollback')
   holder.release()
 
@@ -222,7 +235,9 @@ test('the sweep reads a range of the primary key, and not the whole table', asyn
   await db.query('analyze idempotency_keys')
   const { sweep } = await import('../../server/store/sql/sweep.js')
   const { tablesIn } = await import('../../server/store/sql/tables.js')
-  await db.query(`insert into idempotency_watermark values (1, $1, now() - interval '1 hour')`, [keyAged(72 * HOUR)])
+  await db.query(`update idempotency_watermark set key = $1, raised_at = now() - interval '1 hour'`, [
+    keyAged(72 * HOUR),
+  ])
   const statement = sweep(tablesIn(undefined)).replace('$1::float8', '60000').replace('$2::int', '100')
   const plan = (await db.query<{ 'QUERY PLAN': string }>(`explain ${statement}`))
     .map((row) => row['QUERY PLAN'])

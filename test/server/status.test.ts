@@ -145,9 +145,9 @@ test('a released row is claimed below the watermark too: it was not swept', asyn
   const { fingerprint, call } = await shopAndFingerprint()
   const key = v7()
   await plant(key, 'released', { fingerprint })
-  await db.query(`insert into idempotency_watermark values (1, 'ffffffff-ffff-7000-8000-000000000000', now())`)
+  await db.query(`update idempotency_watermark set key = 'ffffffff-ffff-7000-8000-000000000000'`)
   expect((await call(key)).data).toBe('done')
-  await db.query('delete from idempotency_watermark')
+  await db.query(`update idempotency_watermark set key = '00000000-0000-7000-8000-000000000000'`)
 })
 
 test('a released row with recovery points is abandoned: a transaction cannot repeat what they name', async () => {

@@ -62,3 +62,6 @@ ALTER TABLE "idempotency_keys"
     ADD CONSTRAINT "idempotency_keys_fence_check" CHECK ("fence" >= 1);
 
 ALTER TABLE "idempotency_watermark" ADD CONSTRAINT "idempotency_watermark_id_check" CHECK ("id" = 1);
+
+-- The one row of the watermark: nothing is forgotten yet. The first sweep makes it where it is missing.
+INSERT INTO "idempotency_watermark" ("id", "key", "raised_at") VALUES (1, '00000000-0000-7000-8000-000000000000', '-infinity');

@@ -1,10 +1,9 @@
 import { ageAgainst } from './age.js'
 import { lockBound } from './bounds.js'
 import type { Tables } from './tables.js'
+import type { TakenRow } from './takeOver.js'
 
-export interface FenceRow {
-  fence: number
-}
+export type ClaimedRow = TakenRow
 
 /**
  * Claims an operation for lease mode, and commits that at once: a row comes back if and only if this attempt may run.
@@ -26,5 +25,5 @@ export function claimLease(tables: Tables): string {
     from age, bounds
     where age.age = 'young'
     on conflict (key, scope) do nothing
-    returning claimed.fence`
+    returning claimed.fence, claimed.on_unknown`
 }

@@ -1,3 +1,7 @@
+export interface FenceRow {
+  fence: number
+}
+
 /**
  * Where a holder's own row is: each of its statements proves the fence by this, and gives a row if it landed. No row
  * means that the lease was lost. $1 is the key, $2 the scope, $3 the fence.

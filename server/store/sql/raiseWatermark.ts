@@ -22,10 +22,9 @@ export function raiseWatermark(tables: Tables): string {
     raised as (
       select substr(millisecond, 1, 8) || '-' || substr(millisecond, 9, 4) || '-7000-8000-000000000000' as key from target
     )
-    insert into ${tables.watermark} as w (id, key, raised_at)
-    select 1, raised.key, clock_timestamp() from raised
-    on conflict (id) do update
-    set key = excluded.key, raised_at = excluded.raised_at
-    where w.key < excluded.key and w.raised_at <= clock_timestamp() - make_interval(secs => $1::float8 / 1000)
-    returning key`
+    update ${tables.watermark} as w
+    set key = raised.key, raised_at = clock_timestamp()
+    from raised
+    where w.key < raised.key and w.raised_at <= clock_timestamp() - make_interval(secs => $1::float8 / 1000)
+    returning w.key`
 }

@@ -1,6 +1,12 @@
 import { lockBound } from './bounds.js'
 import type { Tables } from './tables.js'
 
+export interface TakenRow {
+  fence: number
+  /** The policy of the row, which governs, and not that of this caller. */
+  on_unknown: string
+}
+
 /**
  * Takes over an operation that was released, or whose lease is over and whose policy is to try again. The fence rises,
  * so that the holder before can change nothing any more. It never inserts: an upsert would bring a swept key back. It
@@ -24,5 +30,5 @@ export function takeOver(tables: Tables): string {
         taken.status = 'released'
         or (taken.status = 'in_flight' and taken.lease_expires_at <= clock_timestamp() and taken.on_unknown = 'retry')
       )
-    returning taken.fence`
+    returning taken.fence, taken.on_unknown`
 }
