@@ -138,7 +138,8 @@ export function predict(world: World, step: Step, passedBy?: OperationName): Rep
 
 function won(world: World, step: { operation: OperationName; holder: Holder }, fence: number): Reply {
   world.given[step.operation][step.holder] = fence
-  return { kind: 'won', fence } as Reply
+  // The policy of the row, whoever asks.
+  return { kind: 'won', fence, onUnknown: world.rows[step.operation]?.onUnknown } as Reply
 }
 
 function write(row: Row | null, change: Partial<Row>): boolean {
