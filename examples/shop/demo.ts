@@ -1,15 +1,15 @@
-import process from 'node:process'
 import { PrismaPg } from '@prisma/adapter-pg'
 import { startExampleDatabase } from '../support/exampleDatabase.js'
+import { optionsOrExit } from '../support/options.js'
+import { startProgress } from '../support/progress.js'
 import { type Run, runExample } from '../support/runExample.js'
 import { buyIdempotently, buyWithPlainRetry } from './buyers.js'
 import { runLane } from './lane.js'
-import { BadOption, type DemoOptions, HELP, readOptions } from './options.js'
-import { startProgress } from './progress.js'
+import { type DemoOptions, HELP, readOptions } from './options.js'
 import { type DemoCounts, inexactness, jsonReport, tableReport } from './report.js'
 import { startShop } from './router.js'
 
-const options = optionsOrExit()
+const options = optionsOrExit(readOptions, HELP)
 await runExample(async (run) => {
   const counts = await measure(options, run)
   console.log(options.json ? jsonReport(counts) : tableReport(counts, options))
@@ -17,19 +17,6 @@ await runExample(async (run) => {
   if (complaint !== undefined) console.error(complaint)
   return complaint === undefined ? 0 : 1
 })
-
-function optionsOrExit(): DemoOptions {
-  try {
-    const read = readOptions(process.argv.slice(2))
-    if (read !== 'help') return read
-    console.log(HELP)
-    process.exit(0)
-  } catch (error) {
-    if (!(error instanceof BadOption)) throw error
-    console.error(error.message)
-    process.exit(2)
-  }
-}
 
 /** Lets all customers order, with a plain retry first and idempotently then, at one shop with one database. */
 async function measure(options: DemoOptions, run: Run): Promise<DemoCounts> {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { chances } from '../support/chances.js'
 
 /** What the network does to one request. */
 export interface Fate {
@@ -19,13 +19,7 @@ export interface Odds {
  * requests arrive, a seed repeats a run, and both lanes of the demo meet the same network.
  */
 export function fateOf(customer: string, nth: number, { loss, twice, seed }: Odds): Fate {
-  const digest = createHash('sha256').update(`${seed}/${customer}/${nth}`).digest()
-  // Four bytes each: independent, and even over [0, 1).
-  const [forLoss, forTwice, forMoment] = [0, 4, 8].map((offset) => digest.readUInt32BE(offset) / 2 ** 32) as [
-    number,
-    number,
-    number,
-  ]
+  const [forLoss, forTwice, forMoment] = chances(seed, `${customer}/${nth}`)
   const again = forMoment < 0.5 ? 'meanwhile' : 'afterwards'
   return { replyLost: forLoss < loss, deliveredAgain: forTwice < twice ? again : 'no' }
 }

@@ -1,4 +1,5 @@
 import type { PrismaClient } from '../../generated/prisma/client.js'
+import { inQueues } from '../support/inQueues.js'
 import type { Buyer } from './buyers.js'
 import { startNetwork } from './network.js'
 import type { DemoOptions } from './options.js'
@@ -31,15 +32,11 @@ export async function runLane(buy: Buyer, { prisma, shopUrl, options, signal, on
   await prisma.order.deleteMany()
   const network = await startNetwork(shopUrl, options)
   try {
-    const customers = Array.from({ length: intents }, (_, index) => `customer-${index + 1}`).values()
-    const queue = async () => {
-      // One iterator for all queues: each customer is served in one of them.
-      for (const customer of customers) {
-        await buy({ customer, url: network.url, signal })
-        onAnswered()
-      }
-    }
-    await Promise.all(Array.from({ length: concurrency }, queue))
+    const customers = Array.from({ length: intents }, (_, index) => `customer-${index + 1}`)
+    await inQueues(concurrency, customers, async (customer) => {
+      await buy({ customer, url: network.url, signal })
+      onAnswered()
+    })
     await network.quiet()
     const counts: LaneCounts = {
       intents,

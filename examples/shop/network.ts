@@ -1,7 +1,6 @@
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
+import { listen } from '../support/listen.js'
 import { fateOf, type Odds } from './fate.js'
 
 export interface Network {
@@ -57,19 +56,15 @@ export async function startNetwork(target: string, odds: Odds): Promise<Network>
     return delivery
   }
 
-  proxy.listen(0, '127.0.0.1')
-  await once(proxy, 'listening')
+  const { url, close } = await listen(proxy)
   return {
-    url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    url,
     requests: () => requests,
     answers: () => answers,
     async quiet() {
       while (underWay.size > 0) await Promise.all(underWay)
     },
-    close() {
-      proxy.close()
-      proxy.closeAllConnections()
-    },
+    close,
   }
 }
 

@@ -1,6 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { parseArgs } from 'node:util'
-import { z } from 'zod'
+import { number, readOptions as readCommandLine, wholeNumber } from '../support/options.js'
 
 /** What a run of the demo is told. */
 export interface DemoOptions {
@@ -17,11 +16,6 @@ export interface DemoOptions {
   json: boolean
 }
 
-/** An option that cannot be used; the message names the option, its bounds and the value. */
-export class BadOption extends Error {
-  override readonly name = 'BadOption'
-}
-
 export const HELP = `npm start -- [options]
 
 Places orders over a network that loses replies and delivers requests twice: once with a plain retry, once with an
@@ -35,16 +29,14 @@ idempotent mutation. Then it counts what is in the database.
   --json             print the counts as one JSON object, and nothing else
   --help             print this text`
 
-const schema = z.strictObject({
+const values = {
   intents: wholeNumber(1, 100_000).default(200),
   // Past 0.95 the demo would test patience: at one reply in twenty, an order takes twenty requests on average.
   loss: number(0, 0.95).default(0.3333),
   twice: number(0, 1).default(0.1),
   concurrency: wholeNumber(1, 100).default(8),
   seed: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(() => randomInt(1_000_000)),
-  json: flag(),
-  help: flag(),
-})
+}
 
 /**
  * Reads the command line.
@@ -53,41 +45,5 @@ const schema = z.strictObject({
  * @throws BadOption
  */
 export function readOptions(args: string[]): DemoOptions | 'help' {
-  const text = { type: 'string' } as const
-  const options = { intents: text, loss: text, twice: text, concurrency: text, seed: text }
-  const switches = { json: { type: 'boolean' }, help: { type: 'boolean' } } as const
-  // Not strict: parseArgs' own complaints name neither bounds nor values.
-  const { values, positionals } = parseArgs({ args, options: { ...options, ...switches }, strict: false })
-  const parsed = schema.safeParse(values)
-  if (!parsed.success) throw new BadOption(complaint(parsed.error, values))
-  if (positionals[0] !== undefined) throw new BadOption(`There is no argument '${positionals[0]}'; see --help.`)
-  const { help, ...demo } = parsed.data
-  return help ? 'help' : demo
-}
-
-function complaint({ issues: [issue] }: z.ZodError, values: Record<string, unknown>): string {
-  if (issue?.code === 'unrecognized_keys') return `There is no option --${issue.keys[0]}; see --help.`
-  const name = String(issue?.path[0])
-  const value = values[name]
-  return `--${name} ${issue?.message}, got ${typeof value === 'string' ? `'${value}'` : 'no value'}.`
-}
-
-function wholeNumber(least: number, most: number) {
-  return numberLike(/^-?\d+$/, { least, most, bound: `must be a whole number from ${least} to ${most}` })
-}
-
-function number(least: number, most: number) {
-  return numberLike(/^-?(\d+\.?\d*|\.\d+)$/, { least, most, bound: `must be a number from ${least} to ${most}` })
-}
-
-/** Only what is written like a number: `Number` alone takes '' for 0. */
-function numberLike(form: RegExp, { least, most, bound }: { least: number; most: number; bound: string }) {
-  return z
-    .string(bound)
-    .refine((text) => form.test(text) && Number(text) >= least && Number(text) <= most, bound)
-    .transform(Number)
-}
-
-function flag() {
-  return z.boolean('takes no value').default(false)
+  return readCommandLine(args, values)
 }

@@ -1,11 +1,9 @@
-import { once } from 'node:events'
-import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { initTRPC, TRPCError } from '@trpc/server'
 import { createHTTPServer } from '@trpc/server/adapters/standalone'
 import { createIdempotency } from 'trpc-idempotency/server'
 import { z } from 'zod'
 import type { PrismaClient } from '../../generated/prisma/client.js'
+import { type Listening, listen } from '../support/listen.js'
 
 interface Context {
   /** Stands in for a login. */
@@ -35,8 +33,8 @@ function shopRouter(prisma: PrismaClient) {
 export type ShopRouter = ReturnType<typeof shopRouter>
 
 /** Serves the shop on a free port. */
-export async function startShop(prisma: PrismaClient): Promise<{ url: string; close(): void }> {
-  const server: Server = createHTTPServer({
+export async function startShop(prisma: PrismaClient): Promise<Listening> {
+  const server = createHTTPServer({
     router: shopRouter(prisma),
     createContext({ req }): Context {
       const customer = req.headers['x-customer']
@@ -44,13 +42,5 @@ export async function startShop(prisma: PrismaClient): Promise<{ url: string; cl
       return { customer }
     },
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close() {
-      server.close()
-      server.closeAllConnections()
-    },
-  }
+  return listen(server)
 }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import { BadOption, readOptions } from '../../examples/shop/options.js'
+import { readOptions } from '../../examples/shop/options.js'
 import { inexactness } from '../../examples/shop/report.js'
+import { BadOption } from '../../examples/support/options.js'
 import { type Command, start, stillAlive } from './command.js'
 
 const demo = (...args: string[]) => start('npm', ['start', '--silent', '--', ...args])

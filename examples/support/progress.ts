@@ -4,12 +4,12 @@ import { progress } from '@clack/prompts'
 export interface Progress {
   /** Says what comes now. */
   say(what: string): void
-  /** One order more is answered. */
+  /** One step more is done. */
   advance(): void
   end(): void
 }
 
-/** Shows on standard error how far the demo is: as a bar on a terminal, else in a line for each part. */
+/** Shows on standard error how far an example is: as a bar on a terminal, else in a line for each part. */
 export function startProgress(steps: number): Progress {
   // Some terminals, those of `expect` for one, say that they are 0 columns wide; a bar fills them with line breaks.
   if (!process.stderr.isTTY || process.stderr.columns === 0) {
