@@ -240,6 +240,36 @@ test('a takeover that comes while a point’s transaction is open waits for its 
   expect(await pointsOf(key)).toEqual([{ name: 'record', result: '"recorded"', fence: 1 }])
 })
 
+test('a takeover that comes while a record is being written waits for it, and finds it', async () => {
+  await db.query(`
+    create function stall() returns trigger language plpgsql as $$
+      begin
+        if new.name = 'stalled' then perform pg_advisory_xact_lock(42); end if;
+        return new;
+      end $$;
+    create trigger stall before insert on idempotency_recovery_points for each row execute function stall()`)
+  const waiting = () =>
+    db.query(`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`)
+  const gate = await db.connect()
+  await gate.query('select pg_advisory_lock(42)')
+  const { key, call } = await pay(({ recoveryPoint }) => recoveryPoint('stalled', () => 1), { leaseMs: 60_000 })
+  const running = call()
+  await expect.poll(waiting).toHaveLength(1)
+  let taken = false
+  const takeover = db.query('update idempotency_keys set fence = fence + 1 where key = $1', [key]).then(() => {
+    taken = true
+  })
+  // Both wait now: the record for the gate, the takeover for the record. Without its lock it would be through.
+  await expect.poll(waiting).toHaveLength(2)
+  expect(taken).toBe(false)
+  await gate.query('select pg_advisory_unlock(42)')
+  gate.release()
+  await takeover
+  // The holder settles, or has lost its lease by then: whichever of the two was faster.
+  await running
+  expect(await pointsOf(key)).toEqual([{ name: 'stalled', result: '1', fence: 1 }])
+})
+
 /** Lets the lease end; no statement may touch the row, for the point's transaction holds it: so time has to pass. */
 async function leaseEnds(key: string): Promise<void> {
   await expect
