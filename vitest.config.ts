@@ -17,6 +17,7 @@ export default defineConfig({
     globalSetup: ['test/support/database/setup.ts'],
     reporters: ['default', './test/support/closingLine.ts'],
     // Real processes and real databases: slow machines need the room, and nothing here waits for time to pass.
+    expect: { poll: { timeout: 15_000 } },
     testTimeout: 60_000,
     hookTimeout: 120_000,
   },
