@@ -251,7 +251,8 @@ test('a takeover that comes while a record is being written waits for it, and fi
   const waiting = () =>
     db.query(`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`)
   const gate = await db.connect()
-  await gate.query('select pg_advisory_lock(42)')
+  // A transaction's lock, not a session's: behind a pooler the next statement can have another session.
+  await gate.query('begin; select pg_advisory_xact_lock(42)')
   const { key, call } = await pay(({ recoveryPoint }) => recoveryPoint('stalled', () => 1), { leaseMs: 60_000 })
   const running = call()
   await expect.poll(waiting).toHaveLength(1)
@@ -262,7 +263,7 @@ test('a takeover that comes while a record is being written waits for it, and fi
   // Both wait now: the record for the gate, the takeover for the record. Without its lock it would be through.
   await expect.poll(waiting).toHaveLength(2)
   expect(taken).toBe(false)
-  await gate.query('select pg_advisory_unlock(42)')
+  await gate.query('commit')
   gate.release()
   await takeover
   // The holder settles, or has lost its lease by then: whichever of the two was faster.
