@@ -2,11 +2,12 @@ import { decideLease, type LeaseDecision } from '../engine/decide.js'
 import type { Lookup, OnUnknown, Operation, Outcome } from '../engine/record.js'
 import { toStorable } from '../engine/result.js'
 import type { Serializer } from '../engine/serializer.js'
+import { isIdempotencyError } from '../errors.js'
 import { abandoned, inFlight, leaseLost, refusal, storeUnavailable } from '../refusals.js'
 import type { Held, LeaseClaim, LeaseStore } from '../store/leaseStore.js'
 import { holdLease, type LeaseHolder } from './leaseHolder.js'
 import type { LeaseSettings } from './leaseSettings.js'
-import { claimPauseMs, rerunPauseMs } from './pauses.js'
+import { claimPauseMs, pauseBeforeRerun } from './pauses.js'
 import { type RecoveryPoint, recoveryPoints } from './recoveryPoints.js'
 import { createSingleFlight, type Landing } from './singleFlight.js'
 import { startWait, type Wait } from './wait.js'
@@ -121,7 +122,7 @@ export function leaseMode<Tx>(
       // Not when its handler ends: that can be never, and whoever follows in this process must not wait for it.
       return handled === 'lease lost' ? await winners(held) : await conclude({ held, settings, onUnknown }, handled)
     } catch (cause) {
-      if (cause instanceof Error && cause.name === 'IdempotencyError') throw cause
+      if (isIdempotencyError(cause)) throw cause
       throw storeUnavailable(operation, { cause, attemptOutcome: 'UNKNOWN' })
     } finally {
       holder.end()
@@ -171,7 +172,7 @@ export function leaseMode<Tx>(
         return await write()
       } catch (error) {
         if (tries >= 3) throw error
-        await new Promise((resolve) => setTimeout(resolve, rerunPauseMs(tries + 2)))
+        await pauseBeforeRerun(tries + 2)
       }
     }
   }

@@ -15,10 +15,10 @@ export function claimPauseMs(times: number, claimWaitMs: number): number {
 }
 
 /**
- * Milliseconds before a transaction that met a conflict is run again.
+ * Lets a little time pass before something is run again that met a conflict or was not answered.
  *
  * @param times how often it was run again before
  */
-export function rerunPauseMs(times: number): number {
-  return FIRST_RERUN_PAUSE_MS * 2 ** times * Math.random()
+export function pauseBeforeRerun(times: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, FIRST_RERUN_PAUSE_MS * 2 ** times * Math.random()))
 }

@@ -2,12 +2,12 @@ import { derivedKey } from '../engine/derivedKey.js'
 import type { StoredResult } from '../engine/record.js'
 import { toStorable } from '../engine/result.js'
 import { fromText, type Serializer } from '../engine/serializer.js'
-import type { IdempotencyError } from '../errors.js'
+import { type IdempotencyError, isIdempotencyError } from '../errors.js'
 import { pointRefused, refusal, storeUnavailable } from '../refusals.js'
 import type { Held, LeaseStore, RecordedPoint } from '../store/leaseStore.js'
 import type { LeaseHolder } from './leaseHolder.js'
 import type { LeaseSettings } from './leaseSettings.js'
-import { rerunPauseMs } from './pauses.js'
+import { pauseBeforeRerun } from './pauses.js'
 
 /** What a recovery point's function is given. */
 export interface PointCall {
@@ -83,8 +83,8 @@ export function recoveryPoints<Tx>(surroundings: PointSurroundings<Tx>): {
         if (await store.record(held, name, result)) return result
         return await recordedBySelf(name)
       } catch (cause) {
-        if (isOwn(cause) || tries >= settings.maxReruns) throw unavailable(cause)
-        await pause(tries)
+        if (isIdempotencyError(cause) || tries >= settings.maxReruns) throw unavailable(cause)
+        await pauseBeforeRerun(tries)
       }
     }
   }
@@ -97,36 +97,35 @@ export function recoveryPoints<Tx>(surroundings: PointSurroundings<Tx>): {
   }
 
   const unavailable = (cause: unknown): IdempotencyError =>
-    isOwn(cause) ? cause : storeUnavailable(operation, { cause, attemptOutcome: 'UNKNOWN' })
+    isIdempotencyError(cause) ? cause : storeUnavailable(operation, { cause, attemptOutcome: 'UNKNOWN' })
 
   const recordWith = async (name: string, fn: (tx: Tx) => unknown): Promise<StoredResult> => {
     for (let tries = 0; ; tries += 1) {
       let result: StoredResult = null
-      let ran: { error: unknown } | 'well' | 'not' = 'not'
+      // By its box, so that an error of the function can be told from the database's, whatever it throws.
+      let failed: { error: unknown } | undefined
       try {
         const end = await store.recordWith(held, { name, bounds: settings }, async (tx) => {
-          ran = 'not'
           try {
             result = storable(name, await fn(tx))
+            return result
           } catch (error) {
-            ran = { error }
+            failed = { error }
             throw error
           }
-          ran = 'well'
-          return result
         })
         if (end.kind === 'recorded') return result
         if (end.kind === 'known') return await recordedBySelf(name)
         if (end.kind === 'escaped') throw refusal('TRANSACTION_ESCAPED', operation)
         throw holder.lost()
       } catch (error) {
-        const thrown = ran as { error: unknown } | 'well' | 'not'
-        const conflict = store.faultOf(typeof thrown === 'object' ? thrown.error : error) === 'conflict'
+        const own = failed as { error: unknown } | undefined
+        const conflict = store.faultOf(own === undefined ? error : own.error) === 'conflict'
         // The function's own error, with everything undone.
-        if (typeof thrown === 'object' && !conflict) throw thrown.error
-        if (isOwn(error) || tries >= settings.maxReruns) throw unavailable(error)
+        if (own !== undefined && !conflict) throw own.error
+        if (isIdempotencyError(error) || tries >= settings.maxReruns) throw unavailable(error)
         // A COMMIT without an answer may have taken effect. Run again, its record would collide: then it is known.
-        await pause(tries)
+        await pauseBeforeRerun(tries)
       }
     }
   }
@@ -159,12 +158,4 @@ function orderComplaint(
   const expected = recorded[reached.length]?.name
   if (expected === undefined || expected === name) return undefined
   return `recovery point '${name}' was reached where an earlier attempt had recorded '${expected}'; a handler must reach its points in the same order in every attempt`
-}
-
-function isOwn(error: unknown): error is IdempotencyError {
-  return error instanceof Error && error.name === 'IdempotencyError'
-}
-
-function pause(times: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, rerunPauseMs(times)))
 }

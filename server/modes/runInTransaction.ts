@@ -21,7 +21,7 @@ export interface TransactionAttempt<Tx, Failure> {
 
 /** The end of an attempt that ran, or was answered without running. */
 export type TransactionEnd<Failure> =
-  | { kind: 'answered'; outcome: Outcome; replayed: boolean }
+  | { kind: 'answered'; outcome: Outcome }
   /** The handler failed, and everything that it did is undone. */
   | { kind: 'failed'; error: unknown; failure: Failure }
 
@@ -85,7 +85,7 @@ export async function runInTransaction<Tx, Failure>(
       if (!storable.ok) throw resultRefused(operation, storable)
       await settleIn(transaction, operation, { claim, result: storable.result })
       commitSent = true
-      return { kind: 'answered', outcome: { kind: 'value', result: storable.result }, replayed: false }
+      return { kind: 'answered', outcome: { kind: 'value', result: storable.result } }
     })
   } catch (error) {
     if (error instanceof IdempotencyError) throw error

@@ -4,7 +4,7 @@ import type { Serializer } from '../engine/serializer.js'
 import { IdempotencyError } from '../errors.js'
 import { inFlight, outcomeUnknown, refusal, storeUnavailable } from '../refusals.js'
 import type { KeyStore } from '../store/keyStore.js'
-import { claimPauseMs, rerunPauseMs } from './pauses.js'
+import { claimPauseMs, pauseBeforeRerun } from './pauses.js'
 import {
   type Doubt,
   type Memory,
@@ -33,7 +33,7 @@ export function transactionMode<Tx>(
     const flown = await singleFlight.run<TransactionEnd<Failure>>({ operation, wait, landingOf }, () =>
       lead(attempt, wait),
     )
-    return flown.led ? flown.value : { kind: 'answered', outcome: flown.outcome, replayed: true }
+    return flown.led ? flown.value : { kind: 'answered', outcome: flown.outcome }
   }
 
   async function lead<Failure>(attempt: TransactionAttempt<Tx, Failure>, wait: Wait): Promise<TransactionEnd<Failure>> {
@@ -92,7 +92,7 @@ export function transactionMode<Tx>(
         case 'undone':
         case 'commit unknown':
           if (reruns >= settings.maxReruns) throw storeUnavailable(operation, { cause: end.cause, settings })
-          await new Promise((resolve) => setTimeout(resolve, rerunPauseMs(reruns)))
+          await pauseBeforeRerun(reruns)
           reruns += 1
           lookFirst = end.kind === 'commit unknown'
           break
@@ -118,7 +118,7 @@ function carryOut(
   decision: Extract<Decision, { action: 'replay' | 'refuse' }>,
   operation: Operation,
 ): TransactionEnd<never> {
-  if (decision.action === 'replay') return { kind: 'answered', outcome: decision.outcome, replayed: true }
+  if (decision.action === 'replay') return { kind: 'answered', outcome: decision.outcome }
   if (decision.reason === 'IN_FLIGHT') throw inFlight(operation, decision.retryAfterMs)
   throw refusal(decision.reason, operation)
 }

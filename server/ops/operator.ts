@@ -1,10 +1,9 @@
-import { checkKey } from '../engine/key.js'
 import type { ScopedKey } from '../engine/record.js'
 import { toStorable } from '../engine/result.js'
-import { checkScope } from '../engine/scope.js'
 import type { Serializer } from '../engine/serializer.js'
 import { IdempotencyError } from '../errors.js'
 import type { LeaseStore } from '../store/leaseStore.js'
+import { scopedKey } from './scopedKey.js'
 
 type Store = Pick<LeaseStore<never>, 'read' | 'resolveAbandoned' | 'releaseAbandoned'>
 
@@ -49,12 +48,4 @@ async function change(
     released: 'another attempt was faster; ask for its status again',
   }
   throw new Error(`${word}: nothing was changed: ${why[status as keyof typeof why]}.`)
-}
-
-function scopedKey(word: string, of: { scope: string; key: string }): ScopedKey {
-  const key = checkKey(of.key)
-  if (!key.ok) throw new IdempotencyError('KEY_INVALID', `${word}: ${key.complaint}.`)
-  const scope = checkScope(of.scope)
-  if (!scope.ok) throw new IdempotencyError('SCOPE_MISSING', `${word}: the scope is none: ${scope.complaint}.`)
-  return { key: key.key, birth: key.birth, scope: scope.scope }
 }

@@ -1,9 +1,8 @@
-import { checkKey } from '../engine/key.js'
 import type { Lookup } from '../engine/record.js'
-import { checkScope } from '../engine/scope.js'
 import { fromText, jsonSerializer, type Serializer } from '../engine/serializer.js'
 import { IdempotencyError } from '../errors.js'
 import type { KeyStore } from '../store/keyStore.js'
+import { scopedKey } from './scopedKey.js'
 
 /** What the table knows of an operation. */
 export type OperationStatus =
@@ -28,13 +27,10 @@ export async function statusOf(
   of: { scope: string; key: string },
   { store, serializer }: { store: Pick<KeyStore<unknown>, 'read'>; serializer: Serializer },
 ): Promise<OperationStatus> {
-  const key = checkKey(of.key)
-  if (!key.ok) throw new IdempotencyError('KEY_INVALID', `status: ${key.complaint}.`)
-  const scope = checkScope(of.scope)
-  if (!scope.ok) throw new IdempotencyError('SCOPE_MISSING', `status: the scope is none: ${scope.complaint}.`)
+  const name = scopedKey('status', of)
   let found: Lookup
   try {
-    found = await store.read({ key: key.key, birth: key.birth, scope: scope.scope })
+    found = await store.read(name)
   } catch (cause) {
     throw new IdempotencyError('STORE_UNAVAILABLE', 'status: the database failed (see the cause).', { cause })
   }

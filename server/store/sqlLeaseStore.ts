@@ -1,4 +1,5 @@
-import type { Fence, ScopedKey } from '../engine/record.js'
+import type { Fence, Outcome, ScopedKey, StoredResult } from '../engine/record.js'
+import { boundParameters } from './boundParameters.js'
 import { guard } from './guard.js'
 import type { KeyStore } from './keyStore.js'
 import type { Held, LeaseClaim, LeaseStore, PointEnd } from './leaseStore.js'
@@ -16,7 +17,7 @@ import { settleLease } from './sql/settleLease.js'
 import { tablesIn } from './sql/tables.js'
 import { takeOver } from './sql/takeOver.js'
 import type { SqlDatabase, SqlParameter } from './sqlDatabase.js'
-import { IDLE_MARGIN_MS, LATE_USE, type SqlStoreSettings } from './sqlStore.js'
+import { LATE_USE, type SqlStoreSettings } from './sqlStore.js'
 
 /** Keeps leases and recovery points in the same tables. */
 export function sqlLeaseStore<Tx extends object>(
@@ -66,11 +67,7 @@ export function sqlLeaseStore<Tx extends object>(
     takeOver: ({ key, scope, fingerprint }, { claimWaitMs, leaseMs, onUnknown }) =>
       claimBy(statements.takeOver, [key, scope, fingerprint, String(claimWaitMs), leaseMs, onUnknown]),
     renew: (held, { claimWaitMs, leaseMs }) => landed(statements.renew, [...own(held), String(claimWaitMs), leaseMs]),
-    settle(held, outcome) {
-      const text = { value: 'result', error: 'shape', tombstone: 'reason' } as const
-      const result = (outcome as unknown as Record<string, string | null>)[text[outcome.kind]] ?? null
-      return landed(statements.settle, [...own(held), result, outcome.kind])
-    },
+    settle: (held, outcome) => landed(statements.settle, [...own(held), textOf(outcome), outcome.kind]),
     release: (held) => landed(statements.release, own(held)),
     abandon: (held) => landed(statements.abandon, own(held)),
     async points({ key, scope }) {
@@ -81,9 +78,7 @@ export function sqlLeaseStore<Tx extends object>(
     async recordWith(held, { name, bounds }, body) {
       try {
         return await database.transaction(bounds, async (run, tx): Promise<PointEnd> => {
-          const { claimWaitMs, timeoutMs } = bounds
-          const timeouts = [String(claimWaitMs), String(timeoutMs), String(timeoutMs + IDLE_MARGIN_MS)]
-          const [locked] = await run<RecordedRow>(statements.lockHeld, [...own(held), ...timeouts])
+          const [locked] = await run<RecordedRow>(statements.lockHeld, [...own(held), ...boundParameters(bounds)])
           if (locked === undefined) return { kind: 'lost' }
           const guarded = guard(tx, LATE_USE)
           let result: string | null
@@ -117,6 +112,17 @@ class Undo extends Error {
   constructor(end: PointEnd) {
     super()
     this.end = end
+  }
+}
+
+function textOf(outcome: Outcome): StoredResult {
+  switch (outcome.kind) {
+    case 'value':
+      return outcome.result
+    case 'error':
+      return outcome.shape
+    case 'tombstone':
+      return outcome.reason
   }
 }
 

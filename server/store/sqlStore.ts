@@ -1,4 +1,5 @@
 import type { Fence, Lookup, Operation, ScopedKey } from '../engine/record.js'
+import { boundParameters } from './boundParameters.js'
 import { guard } from './guard.js'
 import type { Claim, KeyStore, KeyTransaction, TransactionBounds } from './keyStore.js'
 import { lookup } from './lookup.js'
@@ -19,9 +20,6 @@ export interface SqlStoreSettings {
 
 /** The fence of a first claim. */
 const FIRST_FENCE = 1 as Fence
-
-/** By how much the database outlasts Prisma's timeout, which gives the better error where the process is alive. */
-export const IDLE_MARGIN_MS = 1000
 
 export const LATE_USE =
   'ctx.tx was used after the handler had returned. Await every query in the handler; for what comes later use a client of your own.'
@@ -71,8 +69,7 @@ export function sqlStore<Tx extends object>(database: SqlDatabase<Tx>, settings:
 
   const transactionOn = (run: RunSql, tx: Tx, bounds: TransactionBounds): KeyTransaction<Tx> => {
     const guarded = guard(tx, LATE_USE)
-    const { claimWaitMs, timeoutMs } = bounds
-    const timeouts = [String(claimWaitMs), String(timeoutMs), String(timeoutMs + IDLE_MARGIN_MS)]
+    const timeouts = boundParameters(bounds)
     return {
       tx: guarded.client,
       closeTx: guarded.close,
