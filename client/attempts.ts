@@ -1,10 +1,10 @@
 import { type Operation, type OperationLink, type OperationResultObserver, TRPCClientError } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
-import { wrap } from '../wire/envelope.js'
 import { backoff } from './backoff.js'
-import { aborted, failed } from './failure.js'
-import type { Intent } from './intents.js'
-import { judge } from './judge.js'
+import { type Carrier, carry } from './carrier.js'
+import { aborted, failed, unprotected } from './failure.js'
+import type { Intent, Intents } from './intents.js'
+import { judge, judgeUnsent, mayBeRenamed } from './judge.js'
 import type { RetryPolicy } from './options.js'
 
 type Failure = TRPCClientError<AnyTRPCRouter>
@@ -12,10 +12,10 @@ type Failure = TRPCClientError<AnyTRPCRouter>
 export interface Sending {
   op: Operation
   intent: Intent
+  intents: Intents
   policy: RetryPolicy
+  carrier: Carrier
   next: Parameters<OperationLink<AnyTRPCRouter>>[0]['next']
-  /** Called once the outcome of the intent is known. */
-  forget(): void
 }
 
 /**
@@ -25,7 +25,7 @@ export interface Sending {
  * @returns what stops it without an answer
  */
 export function sendUntilAnswered(
-  { op, intent, policy, next, forget }: Sending,
+  { op, intent, intents, policy, carrier, next }: Sending,
   observer: OperationResultObserver<AnyTRPCRouter, unknown>,
 ): () => void {
   let over = false
@@ -36,7 +36,7 @@ export function sendUntilAnswered(
     over = true
     stopWaiting()
     op.signal?.removeEventListener('abort', onAbort)
-    if (!intent.outcomeUnknown) forget()
+    if (!intent.outcomeUnknown) intents.end(op)
     report()
   }
   // The signal alone tells an abort: links report an AbortError also when nobody aborted.
@@ -48,16 +48,26 @@ export function sendUntilAnswered(
     // As long as there is no answer, it may be executing.
     intent.outcomeUnknown = true
     let answered = false
+    const { op: carrying, header } = carry(op, { key: intent.key, attempt: intent.attempts }, carrier)
 
     const onFailure = (error: Failure | undefined): void => {
       if (answered || over) return
       answered = true
       stopWaiting()
-      const verdict = judge(error, intent.minted)
+      const verdict =
+        header === undefined || header.state === 'sent' ? judge(error, intent.minted) : judgeUnsent(header)
       intent.outcomeUnknown = unknownBefore || verdict.leavesOutcomeUnknown
-      if (!verdict.again || intent.attempts >= policy.maxAttempts) {
+      const serverTimeMs = verdict.said?.serverTimeMs
+      if (serverTimeMs !== undefined) intents.learnTime(serverTimeMs)
+      const renamed = mayBeRenamed(verdict, intent)
+      if ((!verdict.again && !renamed) || intent.attempts >= policy.maxAttempts) {
         const reported = error ?? new Error(`${op.path}: the connection ended without an answer`)
         finish(() => observer.error(failed(reported, intent, verdict)))
+        return
+      }
+      if (renamed) {
+        intents.renameKey(intent)
+        send()
         return
       }
       const delay = setTimeout(send, backoff(intent.attempts, policy, verdict.said?.retryAfterMs))
@@ -70,12 +80,10 @@ export function sendUntilAnswered(
     const timeout = setTimeout(onTimeout, policy.attemptTimeoutMs)
     stopWaiting = () => clearTimeout(timeout)
     let value = false
-    const subscription = next({
-      ...op,
-      input: wrap(op.input, { key: intent.key, attempt: intent.attempts }),
-    }).subscribe({
+    const subscription = next(carrying).subscribe({
       next(result) {
         if (answered || over) return
+        if (header?.state === 'waiting') return finish(() => observer.error(unprotected(op.path, intent)))
         value = true
         observer.next(result)
       },

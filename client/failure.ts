@@ -1,5 +1,6 @@
 import { TRPCClientError } from '@trpc/client'
-import type { AttemptOutcome, Reason } from '../wire/reasons.js'
+import type { AttemptOutcome } from '../wire/errorData.js'
+import type { Reason } from '../wire/sameKeyAgain.js'
 import type { Intent } from './intents.js'
 import type { Verdict } from './judge.js'
 
@@ -29,14 +30,18 @@ export function idempotencyErrorOf(error: unknown): IdempotencyFailure | undefin
 }
 
 /** The error that the caller sees, with all that is known of the intent. */
-export function failed(error: Error, intent: Intent, verdict: Verdict): TRPCClientError<never> {
+export function failed(
+  error: Error,
+  intent: Intent,
+  { attemptOutcome, said }: Pick<Verdict, 'attemptOutcome' | 'said'>,
+): TRPCClientError<never> {
   const failure: IdempotencyFailure = {
     key: intent.key,
     attempts: intent.attempts,
-    outcome: intent.outcomeUnknown ? 'UNKNOWN' : verdict.attemptOutcome,
-    attemptOutcome: verdict.attemptOutcome,
-    ...(verdict.said?.reason !== undefined && { reason: verdict.said.reason }),
-    ...(verdict.said?.retryAfterMs !== undefined && { retryAfterMs: verdict.said.retryAfterMs }),
+    outcome: intent.outcomeUnknown ? 'UNKNOWN' : attemptOutcome,
+    attemptOutcome,
+    ...(said?.reason !== undefined && { reason: said.reason }),
+    ...(said?.retryAfterMs !== undefined && { retryAfterMs: said.retryAfterMs }),
   }
   return TRPCClientError.from(error, { meta: { [META]: failure } })
 }
@@ -48,5 +53,14 @@ export function aborted(path: string, intent: Intent): TRPCClientError<never> {
     : 'it was not executed'
   const error = new DOMException(`${path} was aborted: ${known}.`, 'AbortError')
   const attemptOutcome = intent.outcomeUnknown ? 'UNKNOWN' : 'NOT_EXECUTED'
-  return failed(error, intent, { again: false, attemptOutcome, leavesOutcomeUnknown: false, said: undefined })
+  return failed(error, intent, { attemptOutcome, said: undefined })
+}
+
+/** The mutation succeeded, and nobody sent its key: a repeat would have executed it again. */
+export function unprotected(path: string, intent: Intent): TRPCClientError<never> {
+  const error = new Error(
+    `${path} was executed without its idempotency key: the ending link did not send it. Give that link headers: idempotencyHeaders(...).`,
+  )
+  intent.outcomeUnknown = false
+  return failed(error, intent, { attemptOutcome: 'EXECUTED', said: undefined })
 }

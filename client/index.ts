@@ -1,4 +1,5 @@
-export type { IdempotencyErrorData } from '../wire/errorData.js'
-export type { AttemptOutcome, Reason } from '../wire/reasons.js'
+export type { AttemptOutcome, IdempotencyErrorData } from '../wire/errorData.js'
+export type { Reason } from '../wire/sameKeyAgain.js'
 export { type IdempotencyFailure, idempotencyErrorOf } from './failure.js'
+export { type HeaderRequest, idempotencyHeaders } from './headers.js'
 export { type IdempotencyLinkOptions, idempotencyLink, type MutationOptions } from './link.js'

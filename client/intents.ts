@@ -1,10 +1,10 @@
 import type { Operation } from '@trpc/client'
-import { v7 } from 'uuid'
 import { KEY_PATTERN } from '../wire/key.js'
+import { mintKey } from './mint.js'
 
 /** One thing that the user wants done once, however often it is sent. */
 export interface Intent {
-  readonly key: string
+  key: string
   /** Whether the key was made for this very call. One that the caller brought may have been sent before, by others. */
   readonly minted: boolean
   /** How often it was sent. */
@@ -22,6 +22,10 @@ export interface Intents {
   of(op: Operation): Intent
   /** Forgets an intent whose outcome is known: if it is sent again, that is a new one. */
   end(op: Operation): void
+  /** Learns what time it is by the server's clock, for all keys that are made from now on. */
+  learnTime(serverTimeMs: number): void
+  /** Gives an intent another key. Only where it is certain that nothing will ever be executed with the present one. */
+  renameKey(intent: Intent): void
 }
 
 /**
@@ -36,12 +40,14 @@ const MOST_KEPT = 10_000
  */
 export function createIntents(): Intents {
   const byId = new Map<number, Intent>()
+  let clockIsBehindMs = 0
+  const mint = () => mintKey(Date.now() + clockIsBehindMs)
   return {
     of(op) {
       const known = byId.get(op.id)
       if (known !== undefined) return known
       const given = givenKey(op)
-      const intent: Intent = { key: given ?? v7(), minted: given === undefined, attempts: 0, outcomeUnknown: false }
+      const intent: Intent = { key: given ?? mint(), minted: given === undefined, attempts: 0, outcomeUnknown: false }
       byId.set(op.id, intent)
       for (const oldest of byId.keys()) {
         if (byId.size <= MOST_KEPT) break
@@ -51,6 +57,12 @@ export function createIntents(): Intents {
     },
     end(op) {
       byId.delete(op.id)
+    },
+    learnTime(serverTimeMs) {
+      clockIsBehindMs = Math.round(serverTimeMs) - Date.now()
+    },
+    renameKey(intent) {
+      intent.key = mint()
     },
   }
 }

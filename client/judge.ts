@@ -1,6 +1,8 @@
 import { TRPC_ERROR_CODES_BY_NUMBER } from '@trpc/server/rpc'
-import { type IdempotencyErrorData, readErrorData } from '../wire/errorData.js'
-import { type AttemptOutcome, REASONS } from '../wire/reasons.js'
+import { type AttemptOutcome, type IdempotencyErrorData, readErrorData } from '../wire/errorData.js'
+import { SAME_KEY_AGAIN } from '../wire/sameKeyAgain.js'
+import type { HeaderCarried } from './carrier.js'
+import type { Intent } from './intents.js'
 
 /** What one failed attempt means. */
 export interface Verdict {
@@ -34,7 +36,7 @@ export function judge(error: { shape?: unknown } | undefined, minted: boolean): 
   const said = readErrorData(shape?.data)
   if (said?.reason !== undefined) {
     return {
-      again: REASONS[said.reason].sameKeyAgain === 'after a delay',
+      again: SAME_KEY_AGAIN[said.reason] === 'after a delay',
       attemptOutcome: said.attemptOutcome,
       // In flight: this attempt did nothing, but another attempt at the same operation is running. Too old: the server
       // has forgotten, so it cannot say that the key was never executed; only its maker can, who knows that it is new.
@@ -55,6 +57,32 @@ export function judge(error: { shape?: unknown } | undefined, minted: boolean): 
     leavesOutcomeUnknown: attemptOutcome === 'UNKNOWN',
     said,
   }
+}
+
+/** Judges an attempt whose key did not go out with it: nothing makes a repeat safe. */
+export function judgeUnsent({ state }: HeaderCarried): Verdict {
+  // Refused by `idempotencyHeaders`, and with it the whole request; else the ending link never asked for the key.
+  const unknown = state !== 'refused'
+  return {
+    again: false,
+    attemptOutcome: unknown ? 'UNKNOWN' : 'NOT_EXECUTED',
+    leavesOutcomeUnknown: unknown,
+    said: undefined,
+  }
+}
+
+/** Longer than any proxy on the way keeps a request that it delivers twice. */
+const LONGEST_DELIVERY_MS = 300_000
+
+/**
+ * Whether a refused key may be replaced: the client's clock is wrong, this very call made the key, and it was sent once,
+ * so that no other attempt can have been executed with it. One from the future will be accepted some day; that has to be
+ * so far off that no second delivery of the same request can be meant.
+ */
+export function mayBeRenamed({ said }: Verdict, { minted, attempts }: Intent): boolean {
+  if (!minted || attempts !== 1 || said?.serverTimeMs === undefined) return false
+  if (said.reason === 'KEY_TOO_OLD') return true
+  return said.reason === 'KEY_FROM_FUTURE' && (said.retryAfterMs ?? 0) > LONGEST_DELIVERY_MS
 }
 
 /** A gateway's `{"error":{"code":503}}` passes tRPC's check for an envelope: only tRPC's own numbers are tRPC's word. */

@@ -1,4 +1,4 @@
-import { isNonJsonSerializable, type Operation, TRPCClientError, type TRPCLink } from '@trpc/client'
+import { type Operation, TRPCClientError, type TRPCLink } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
 import { observable } from '@trpc/server/observable'
 import { sendUntilAnswered } from './attempts.js'
@@ -18,7 +18,7 @@ export type { IdempotencyLinkOptions, MutationOptions } from './options.js'
 export function idempotencyLink<Router extends AnyTRPCRouter>(
   options: IdempotencyLinkOptions<Router>,
 ): TRPCLink<Router> {
-  const policyOf = readLinkOptions(options)
+  const { policyOf, carrier } = readLinkOptions(options)
   return () => {
     const intents = createIntents()
     return ({ op, next }) => {
@@ -34,15 +34,15 @@ export function idempotencyLink<Router extends AnyTRPCRouter>(
           observer.error(TRPCClientError.from(error as TypeError))
           return
         }
-        return sendUntilAnswered({ op, intent, policy, next, forget: () => intents.end(op) }, observer)
+        return sendUntilAnswered({ op, intent, intents, policy, carrier, next }, observer)
       })
     }
   }
 }
 
 function intentOf(op: Operation, intents: Intents): Intent {
-  if (isNonJsonSerializable(op.input)) {
-    throw new TypeError(`${op.path}: FormData and binary input have no room for an idempotency key; send an object`)
+  if (op.input instanceof ReadableStream) {
+    throw new TypeError(`${op.path}: a stream can be sent only once, so it cannot be retried; send a Blob`)
   }
   return intents.of(op)
 }

@@ -1,4 +1,5 @@
 import type { AnyTRPCRouter } from '@trpc/server'
+import type { Carrier } from './carrier.js'
 import type { IdempotentPaths, OtherMutationPaths } from './mutations.js'
 
 /** How one mutation is retried, where it differs from the link's own options. */
@@ -18,6 +19,12 @@ export interface IdempotencyLinkOptions<Router extends AnyTRPCRouter> {
    * where every mutation of the router is.
    */
   mutations: ListedMutations<Router> | ([OtherMutationPaths<Router>] extends [never] ? 'all' : never)
+  /**
+   * How keys travel. `'input'`, inside the input: over every ending link, with no other change. `'header'`: as
+   * `Idempotency-Key`, by an HTTP ending link with `headers: idempotencyHeaders(...)`; the server reads it by its option
+   * `headers`. Binary input goes by the header in any case. Default `'input'`.
+   */
+  carrier?: Carrier
   /** How often an intent is sent at the most, the first time included. Default 5. */
   maxAttempts?: number
   /** Milliseconds after which an attempt without an answer is given up and repeated. Default 30,000. */
@@ -61,14 +68,27 @@ const BOUNDS: { [Name in keyof RetryPolicy]: { least: number; most: number } } =
 /** Which mutations the link cares for, and how: `undefined` for a path that is not its own. */
 export type PolicyOf = (path: string) => RetryPolicy | undefined
 
+export interface LinkSettings {
+  policyOf: PolicyOf
+  carrier: Carrier
+}
+
 /**
  * Checks the options once and fills in the defaults.
  *
  * @throws TypeError that names the option, its bounds and the value
  */
-export function readLinkOptions(options: { mutations: unknown } & Partial<RetryPolicy>): PolicyOf {
-  const general = policyFrom(options, DEFAULTS, '')
-  const { mutations } = options
+export function readLinkOptions(
+  options: { mutations: unknown; carrier?: unknown } & Partial<RetryPolicy>,
+): LinkSettings {
+  const { mutations, carrier = 'input' } = options
+  if (carrier !== 'input' && carrier !== 'header') {
+    throw new TypeError(`idempotencyLink: carrier must be 'input' or 'header', got ${print(carrier)}`)
+  }
+  return { policyOf: readMutations(mutations, policyFrom(options, DEFAULTS, '')), carrier }
+}
+
+function readMutations(mutations: unknown, general: RetryPolicy): PolicyOf {
   if (mutations === 'all') return () => general
   if (typeof mutations !== 'object' || mutations === null || Array.isArray(mutations)) {
     throw new TypeError(

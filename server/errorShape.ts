@@ -27,9 +27,12 @@ export function addIdempotencyErrorData<Shape extends { data: object }>(opts: {
   return { ...opts.shape, data: { ...opts.shape.data, idempotency: dataOf(opts.error) } }
 }
 
-function dataOf({ cause }: { cause?: unknown }): IdempotencyErrorData {
+function dataOf(error: { cause?: unknown }): IdempotencyErrorData {
+  const { cause } = error
   if (!isIdempotencyError(cause)) return { attemptOutcome: 'UNKNOWN' }
-  const idempotency: IdempotencyErrorData = { reason: cause.reason, attemptOutcome: cause.attemptOutcome }
+  const attemptOutcome = AFTER_EFFECT in error ? 'UNKNOWN' : cause.attemptOutcome
+  const idempotency: IdempotencyErrorData = { reason: cause.reason, attemptOutcome }
   if (cause.retryAfterMs !== undefined) idempotency.retryAfterMs = cause.retryAfterMs
+  if (cause.serverTimeMs !== undefined) idempotency.serverTimeMs = cause.serverTimeMs
   return idempotency
 }

@@ -1,10 +1,14 @@
-import { type AttemptOutcome, REASONS, type Reason } from '../wire/reasons.js'
+import type { AttemptOutcome } from '../wire/errorData.js'
+import { REASONS } from '../wire/reasons.js'
+import type { Reason } from '../wire/sameKeyAgain.js'
 
 export interface IdempotencyErrorOptions {
   /** Where it is not what the reason says by itself. */
   attemptOutcome?: AttemptOutcome
   /** Milliseconds after which the same key may be sent again. */
   retryAfterMs?: number
+  /** The database's clock, in milliseconds since 1970. */
+  serverTimeMs?: number
   cause?: unknown
 }
 
@@ -18,12 +22,14 @@ export class IdempotencyError extends Error {
   /** What is known of the effect of this attempt. */
   readonly attemptOutcome: AttemptOutcome
   readonly retryAfterMs: number | undefined
+  readonly serverTimeMs: number | undefined
 
   constructor(reason: Reason, message: string, options: IdempotencyErrorOptions = {}) {
     super(message, 'cause' in options ? { cause: options.cause } : undefined)
     this.reason = reason
     this.attemptOutcome = options.attemptOutcome ?? REASONS[reason].attemptOutcome
     this.retryAfterMs = options.retryAfterMs
+    this.serverTimeMs = options.serverTimeMs
   }
 }
 

@@ -1,7 +1,16 @@
 import { z } from 'zod'
 import type { OnUnknown } from './engine/record.js'
 import type { LeaseSettings } from './modes/leaseSettings.js'
-import { DAY, milliseconds, readOptions, SECOND, type TransactionSettings, transactionShape } from './options.js'
+import {
+  DAY,
+  errorPredicate,
+  milliseconds,
+  readOptions,
+  SECOND,
+  type TRPCErrorLike,
+  type TransactionSettings,
+  transactionShape,
+} from './options.js'
 
 /** How one procedure in lease mode behaves. Milliseconds and bytes are whole numbers. */
 export interface LeaseOptions {
@@ -30,16 +39,6 @@ export interface LeaseOptions {
   maxReruns?: number
 }
 
-/** A TRPCError, as far as it is told apart here: `instanceof` fails over two copies of tRPC. */
-export interface TRPCErrorLike extends Error {
-  readonly code: string
-}
-
-const predicate = z.custom<(error: TRPCErrorLike) => boolean>(
-  (value) => typeof value === 'function',
-  'must be a function',
-)
-
 const { isolationLevel: _, ...waitsAndBounds } = transactionShape
 
 const leaseSchema = z.strictObject({
@@ -54,8 +53,7 @@ const leaseSchema = z.strictObject({
   onInFlight: z.enum(['wait', 'reject']).default('wait'),
   // Derived keys make the repeat harmless for any outside service that honours them; without such keys, say manual.
   onUnknown: z.enum(['retry', 'manual']).default('retry'),
-  isDefinite: predicate.optional(),
-  storeError: predicate.optional(),
+  isDefinite: errorPredicate.optional(),
 })
 
 /** What decides about errors, and what the mode needs. */

@@ -22,11 +22,25 @@ export interface TransactionOptions {
   maxReruns?: number
   /** How large a serialised result may be, in bytes of UTF-8. Default 1 MiB. */
   maxResultBytes?: number
+  /**
+   * Whether an error is the final answer: its work is undone, and the error is stored and given to every attempt. Needs
+   * tRPC 11.22 or later. Default: none is, and the next attempt runs again.
+   */
+  storeError?: (error: TRPCErrorLike) => boolean
 }
 
-/** The same with its defaults. Only the isolation level may still be left out: the database has a default of its own. */
-export interface TransactionSettings extends Required<Omit<TransactionOptions, 'isolationLevel'>> {
+/** A TRPCError, as far as it is told apart here: `instanceof` fails over two copies of tRPC. */
+export interface TRPCErrorLike extends Error {
+  readonly code: string
+}
+
+/**
+ * The same with its defaults. Only these two may still be left out: the database has an isolation level of its own, and
+ * where no error is stored, nothing is prepared for it.
+ */
+export interface TransactionSettings extends Required<Omit<TransactionOptions, 'isolationLevel' | 'storeError'>> {
   isolationLevel?: IsolationLevel | undefined
+  storeError?: ((error: TRPCErrorLike) => boolean) | undefined
 }
 
 /** What holds for all procedures of one `createIdempotency`. */
@@ -60,6 +74,12 @@ const LONGEST_TIMER_MS = 2_147_483_647
 const wholeNumber = (least: number, most: number) => z.int().min(least).max(most)
 export const milliseconds = (least: number, most = LONGEST_TIMER_MS) => wholeNumber(least, most)
 
+/** A function that judges errors. */
+export const errorPredicate = z.custom<(error: TRPCErrorLike) => boolean>(
+  (value) => typeof value === 'function',
+  'must be a function from an error to true or false',
+)
+
 export const transactionShape = {
   // Longer than any transaction may take by default, so that a duplicate gets the answer and not a refusal; shorter
   // than clients and proxies wait for one.
@@ -77,6 +97,7 @@ export const transactionShape = {
   // The answer to a mutation is a receipt, and is kept for days. Who returns more than a megabyte returns a report, and
   // learns it from an error rather than from the size of the table.
   maxResultBytes: wholeNumber(1, 256 * 1024 * 1024).default(1024 * 1024),
+  storeError: errorPredicate.optional(),
 }
 
 const sharedShape = {
@@ -105,6 +126,9 @@ const sharedSchema = z.strictObject({
     (value) => typeof value === 'function',
     'must be a function from { ctx } to the name of whom the key belongs to',
   ),
+  headers: z
+    .custom((value) => typeof value === 'function', 'must be a function from { ctx } to the headers of the request')
+    .optional(),
   ...sharedShape,
   ...transactionShape,
 })
@@ -124,6 +148,7 @@ export function readSharedOptions(given: unknown): Settings {
     schema,
     prisma: _,
     scope: __,
+    headers: ___,
     ...transaction
   } = readOptions(sharedSchema, given, 'createIdempotency')
   checkTogether(transaction, 'createIdempotency')

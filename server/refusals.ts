@@ -1,7 +1,7 @@
-import type { AttemptOutcome, Reason } from '../wire/reasons.js'
+import type { Reason } from '../wire/sameKeyAgain.js'
 import type { Operation } from './engine/record.js'
 import type { Storable } from './engine/result.js'
-import { IdempotencyError } from './errors.js'
+import { IdempotencyError, type IdempotencyErrorOptions } from './errors.js'
 import type { Fault } from './store/sqlDatabase.js'
 
 /** What the caller of an operation is told when it was not run. Messages hold no input and no key. */
@@ -12,6 +12,7 @@ const TEXTS = {
     'this idempotency key is older than the server remembers, so it cannot tell whether it was executed. Look whether the effect is there before you send it with a new key.',
   KEY_FROM_FUTURE:
     "this idempotency key was made by a clock that is ahead of the database's. Set the clock right and use a new key.",
+  DIGEST_INVALID: 'the bytes that arrived are others than Content-Digest announced. Send them again, whole.',
   ABANDONED:
     'an earlier attempt with this idempotency key, in lease mode, ended without a result. Somebody has to find out what it did and resolve it.',
   TRANSACTION_ESCAPED:
@@ -23,10 +24,9 @@ const TEXTS = {
 export function refusal(
   reason: keyof typeof TEXTS,
   { procedure }: Pick<Operation, 'procedure'>,
-  attemptOutcome?: AttemptOutcome,
+  options?: IdempotencyErrorOptions,
 ): IdempotencyError {
-  const outcome = attemptOutcome === undefined ? {} : { attemptOutcome }
-  return new IdempotencyError(reason, `${procedure}: ${TEXTS[reason]}`, outcome)
+  return new IdempotencyError(reason, `${procedure}: ${TEXTS[reason]}`, options)
 }
 
 /** @param retryAfterMs when it is worth to ask again; a second where nothing better is known */

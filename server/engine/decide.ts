@@ -1,17 +1,18 @@
 import { sameFingerprint } from './fingerprint.js'
-import type { Age, Fingerprint, Lookup, Outcome } from './record.js'
+import type { Fingerprint, Lookup, Outcome } from './record.js'
 
 /** What an attempt in transaction mode does with what the table knows. */
 export type Decision =
   | { action: 'claim' }
   | { action: 'claim released' }
   | { action: 'replay'; outcome: Outcome }
-  | { action: 'refuse'; reason: 'KEY_REUSED' | 'KEY_TOO_OLD' | 'KEY_FROM_FUTURE' | 'ABANDONED' }
+  | { action: 'refuse'; reason: 'KEY_REUSED' | 'ABANDONED' }
   | { action: 'refuse'; reason: 'IN_FLIGHT'; retryAfterMs: number }
+  | RefusedAge
 
 /** Decides for transaction mode. A row that is there answers, whatever its age. */
 export function decide(found: Lookup, fingerprint: Fingerprint): Decision {
-  if (found.status === 'absent') return decideByAge(found.age)
+  if (found.status === 'absent') return decideByAge(found)
   // Before anything else is said about the row: it may be another operation's.
   if (!sameFingerprint(found.fingerprint, fingerprint)) return { action: 'refuse', reason: 'KEY_REUSED' }
   switch (found.status) {
@@ -36,11 +37,12 @@ export type LeaseDecision =
   | { action: 'replay'; outcome: Outcome }
   /** Somebody holds the lease; for so long at the least. */
   | { action: 'wait'; leaseLeftMs: number }
-  | { action: 'refuse'; reason: 'KEY_REUSED' | 'KEY_TOO_OLD' | 'KEY_FROM_FUTURE' | 'ABANDONED' }
+  | { action: 'refuse'; reason: 'KEY_REUSED' | 'ABANDONED' }
+  | RefusedAge
 
 /** Decides for lease mode. The policy that counts for an abandoned row is that of its claim, not that of this caller. */
 export function decideLease(found: Lookup, fingerprint: Fingerprint): LeaseDecision {
-  if (found.status === 'absent') return decideByAge(found.age)
+  if (found.status === 'absent') return decideByAge(found)
   if (!sameFingerprint(found.fingerprint, fingerprint)) return { action: 'refuse', reason: 'KEY_REUSED' }
   switch (found.status) {
     case 'settled':
@@ -53,15 +55,22 @@ export function decideLease(found: Lookup, fingerprint: Fingerprint): LeaseDecis
   }
 }
 
-type ByAge = { action: 'claim' } | { action: 'refuse'; reason: 'KEY_TOO_OLD' | 'KEY_FROM_FUTURE' }
+/** A key that is not of an age to be claimed, with what the maker of a better one has to know. */
+type RefusedAge =
+  | { action: 'refuse'; reason: 'KEY_TOO_OLD'; serverTimeMs: number }
+  | { action: 'refuse'; reason: 'KEY_FROM_FUTURE'; serverTimeMs: number; retryAfterMs: number }
 
-function decideByAge(age: Age): ByAge {
+function decideByAge({
+  age,
+  nowMs,
+  youngInMs,
+}: Extract<Lookup, { status: 'absent' }>): { action: 'claim' } | RefusedAge {
   switch (age) {
     case 'young':
       return { action: 'claim' }
     case 'too old':
-      return { action: 'refuse', reason: 'KEY_TOO_OLD' }
+      return { action: 'refuse', reason: 'KEY_TOO_OLD', serverTimeMs: nowMs }
     case 'from the future':
-      return { action: 'refuse', reason: 'KEY_FROM_FUTURE' }
+      return { action: 'refuse', reason: 'KEY_FROM_FUTURE', serverTimeMs: nowMs, retryAfterMs: youngInMs }
   }
 }

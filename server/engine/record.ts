@@ -66,7 +66,14 @@ export type Age = 'young' | 'too old' | 'from the future'
 
 /** What the table knows of an operation. */
 export type Lookup =
-  | { readonly status: 'absent'; readonly age: Age }
+  | {
+      readonly status: 'absent'
+      readonly age: Age
+      /** The database's clock, in milliseconds since 1970. */
+      readonly nowMs: number
+      /** In how many milliseconds a key from the future is old enough; negative for any other. */
+      readonly youngInMs: number
+    }
   | {
       readonly status: 'in flight'
       readonly fingerprint: Uint8Array

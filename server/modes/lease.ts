@@ -1,6 +1,6 @@
 import { decideLease, type LeaseDecision } from '../engine/decide.js'
 import type { Lookup, OnUnknown, Operation, Outcome } from '../engine/record.js'
-import { toStorable } from '../engine/result.js'
+import { errorToStorable, toStorable } from '../engine/result.js'
 import type { Serializer } from '../engine/serializer.js'
 import { isIdempotencyError } from '../errors.js'
 import { abandoned, inFlight, leaseLost, refusal, storeUnavailable } from '../refusals.js'
@@ -69,7 +69,10 @@ export function leaseMode<Tx>(
     for (let times = 0; ; times += 1) {
       const decision = decideLease(await reading(operation), operation.fingerprint)
       if (decision.action === 'replay') return { kind: 'answered', outcome: decision.outcome }
-      if (decision.action === 'refuse') throw refusal(decision.reason, operation)
+      if (decision.action === 'refuse') {
+        const { action: _, reason, ...details } = decision
+        throw refusal(reason, operation, details)
+      }
       if (decision.action !== 'wait') {
         const claim = await claiming(attempt, decision)
         if (claim.kind === 'won') return run(attempt, claim)
@@ -142,7 +145,7 @@ export function leaseMode<Tx>(
     if (handled.ok) return settle(holding, outcomeOf(handled.data, settings.maxResultBytes))
     switch (handled.kind) {
       case 'final':
-        return settle(holding, { kind: 'error', shape: handled.shape })
+        return settle(holding, errorOutcomeOf(handled.shape, settings.maxResultBytes))
       case 'definite':
         return (await writing(() => store.release(held))) ? { kind: 'failed', failure: handled.failure } : winners(held)
       case 'indefinite': {
@@ -159,6 +162,11 @@ export function leaseMode<Tx>(
     const storable = toStorable(data, serializer, maxBytes)
     // The effect has happened. What cannot be stored must not be run again for that.
     return storable.ok ? { kind: 'value', result: storable.result } : { kind: 'tombstone', reason: storable.reason }
+  }
+
+  function errorOutcomeOf(shape: string, maxBytes: number): Outcome {
+    const storable = errorToStorable(shape, maxBytes)
+    return storable.ok ? storable.outcome : { kind: 'tombstone', reason: storable.reason }
   }
 
   async function settle({ held }: Holding, outcome: Outcome): Promise<{ kind: 'answered'; outcome: Outcome }> {

@@ -1,5 +1,5 @@
-import type { Operation, Outcome, StoredResult } from '../engine/record.js'
-import { toStorable } from '../engine/result.js'
+import type { Operation, Outcome } from '../engine/record.js'
+import { errorToStorable, toStorable } from '../engine/result.js'
 import type { Serializer } from '../engine/serializer.js'
 import { IdempotencyError } from '../errors.js'
 import type { TransactionSettings } from '../options.js'
@@ -7,14 +7,21 @@ import { refusal, resultRefused, storeUnavailable } from '../refusals.js'
 import type { Claim, KeyStore, KeyTransaction, WonClaim } from '../store/keyStore.js'
 import { startWait } from './wait.js'
 
-/** What the handler made of it; `Failure` is whatever the caller wants back when it failed. */
-export type Handled<Failure> = { ok: true; data: unknown } | { ok: false; error: unknown; failure: Failure }
+/**
+ * What the handler made of it; `Failure` is whatever the caller wants back when it failed. `shape`: the error is the
+ * answer, for good, and this is how it goes over the wire.
+ */
+export type Handled<Failure> =
+  | { ok: true; data: unknown }
+  | { ok: false; error: unknown; failure: Failure; shape: string | undefined }
 
 export interface TransactionAttempt<Tx, Failure> {
   operation: Operation
   /** Which attempt of its client this is, counted from 1. */
   attempt: number
   settings: TransactionSettings
+  /** Whether the handler can end with an error that is stored. */
+  storesErrors: boolean
   /** Runs the handler, again where the transaction has to be run again. It must not throw. */
   handle(tx: Tx): Promise<Handled<Failure>>
 }
@@ -78,21 +85,24 @@ export async function runInTransaction<Tx, Failure>(
       if (claim.kind !== 'won') return claim
       if (!memory.trusted && !(await transaction.holds(operation, claim))) throw new Escaped()
       memory.trusted = true
+      if (attempt.storesErrors) await transaction.markWork()
       handled = await handleIn(transaction, attempt)
+      const outcome = outcomeOf(handled, attempt, { store, serializer })
       // A handler's failure arrives as a value. Without this line its transaction would commit.
-      if (!handled.ok) throw new Rollback()
-      const storable = toStorable(handled.data, serializer, settings.maxResultBytes)
-      if (!storable.ok) throw resultRefused(operation, storable)
-      await settleIn(transaction, operation, { claim, result: storable.result })
+      if (outcome === undefined) throw new Rollback()
+      if (outcome.kind === 'error') await transaction.undoWork()
+      await settleIn(transaction, operation, { claim, outcome })
       commitSent = true
-      return { kind: 'answered', outcome: { kind: 'value', result: storable.result } }
+      return { kind: 'answered', outcome }
     })
   } catch (error) {
     if (error instanceof IdempotencyError) throw error
     if (error instanceof Escaped) throw await escaped(store, operation)
-    const fault = error instanceof TimedOut ? 'timed out' : store.faultOf(handled?.ok === false ? handled.error : error)
+    // Of the handler, unless it was undone already and the rest of the transaction failed.
+    const failed = handled?.ok === false && !commitSent ? handled : undefined
+    const fault = error instanceof TimedOut ? 'timed out' : store.faultOf(failed?.error ?? error)
     if (fault === 'conflict') return handled === undefined ? { kind: 'conflict' } : { kind: 'undone', cause: error }
-    if (handled?.ok === false) return { kind: 'failed', error: handled.error, failure: handled.failure }
+    if (failed !== undefined) return { kind: 'failed', error: failed.error, failure: failed.failure }
     if (!commitSent) throw storeUnavailable(operation, { cause: error, fault, settings })
     // An error that Postgres itself gave to the COMMIT is as sure as its success would be.
     if (fault === 'refused' || fault === 'aborted') throw error
@@ -125,12 +135,30 @@ async function handleIn<Tx, Failure>(
   return handled.value
 }
 
+/** What is to be stored; `undefined` where the handler failed in a way that is not. */
+function outcomeOf<Failure>(
+  handled: Handled<Failure>,
+  { operation, settings: { maxResultBytes } }: TransactionAttempt<never, Failure>,
+  { store, serializer }: { store: Pick<KeyStore<never>, 'faultOf'>; serializer: Serializer },
+): Outcome | undefined {
+  if (handled.ok) {
+    const storable = toStorable(handled.data, serializer, maxResultBytes)
+    if (!storable.ok) throw resultRefused(operation, storable)
+    return { kind: 'value', result: storable.result }
+  }
+  // Postgres undid it because of another transaction: it is run again, and is no answer, whatever it looks like.
+  if (handled.shape === undefined || store.faultOf(handled.error) === 'conflict') return undefined
+  const storable = errorToStorable(handled.shape, maxResultBytes)
+  if (!storable.ok) throw resultRefused(operation, storable)
+  return storable.outcome
+}
+
 async function settleIn<Tx>(
   transaction: KeyTransaction<Tx>,
   operation: Operation,
-  { claim, result }: { claim: WonClaim; result: StoredResult },
+  { claim, outcome }: { claim: WonClaim; outcome: Outcome },
 ): Promise<void> {
-  const settled = await transaction.settle(operation, claim.fence, result)
+  const settled = await transaction.settle(operation, claim.fence, outcome)
   if (settled.kind === 'too old') throw refusal('KEY_TOO_OLD', operation)
   const { backend, transaction: id } = claim.identity
   if (settled.kind === 'lost' || settled.identity.backend !== backend || settled.identity.transaction !== id) {
@@ -141,5 +169,5 @@ async function settleIn<Tx>(
 /** The handler never ran, so nothing happened but the claim, which may stand in the table on its own. */
 async function escaped(store: KeyStore<unknown>, operation: Operation): Promise<IdempotencyError> {
   await store.removeEscaped(operation)
-  return refusal('TRANSACTION_ESCAPED', operation, 'NOT_EXECUTED')
+  return refusal('TRANSACTION_ESCAPED', operation, { attemptOutcome: 'NOT_EXECUTED' })
 }

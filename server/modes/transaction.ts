@@ -120,5 +120,6 @@ function carryOut(
 ): TransactionEnd<never> {
   if (decision.action === 'replay') return { kind: 'answered', outcome: decision.outcome }
   if (decision.reason === 'IN_FLIGHT') throw inFlight(operation, decision.retryAfterMs)
-  throw refusal(decision.reason, operation)
+  const { action: _, reason, ...details } = decision
+  throw refusal(reason, operation, details)
 }

@@ -1,11 +1,12 @@
 import { getTRPCErrorShape, TRPCError } from '@trpc/server'
 import { getHTTPStatusCodeFromError } from '@trpc/server/http'
 import { REASONS } from '../../wire/reasons.js'
+import { ofTheCall } from '../call/originalInput.js'
 import type { Outcome } from '../engine/record.js'
 import { fromText, jsonSerializer, type Serializer, toText } from '../engine/serializer.js'
 import { addIdempotencyErrorData } from '../errorShape.js'
 import type { IdempotencyError } from '../errors.js'
-import type { TRPCErrorLike } from '../leaseOptions.js'
+import type { TRPCErrorLike } from '../options.js'
 import { executedWithoutResult } from '../refusals.js'
 import { type ErrorShape, ReplayedError } from '../replayedError.js'
 import type { Builder, Call, CallResult } from './procedure.js'
@@ -35,9 +36,11 @@ export function isRefusal(error: TRPCErrorLike): boolean {
 }
 
 /** The shape of an error as it goes over the wire, the application's own formatters included; without its stack. */
-export function finalShape(procedure: object, call: Call, error: TRPCError): string {
+export async function finalShape(procedure: object, call: Call, error: TRPCError): Promise<string> {
   const { config } = (procedure as Builder)._def
-  const { type, path, input, ctx } = call
+  const { type, path, ctx } = call
+  // As tRPC gives it to formatters: as it arrived.
+  const input = await ofTheCall(call.getRawInput)()
   const shape = getTRPCErrorShape({ config, error, type, path, input, ctx } as never) as { data?: { stack?: unknown } }
   const { stack: _, ...data } = shape.data ?? {}
   return toText(addIdempotencyErrorData({ shape: { ...shape, data }, error }), jsonSerializer) ?? ''

@@ -1,3 +1,5 @@
+import { type CallReader, readCall } from '../call/readCall.js'
+import { markReplayed } from '../call/replayed.js'
 import { idempotencyContext, leaseContext, refuseNested } from '../context.js'
 import { markAfterEffect } from '../errorShape.js'
 import { readLeaseOptions } from '../leaseOptions.js'
@@ -7,21 +9,15 @@ import { transactionMode } from '../modes/transaction.js'
 import { releaseOperation, resolveOperation } from '../ops/operator.js'
 import { statusOf } from '../ops/status.js'
 import { readSharedOptions, readTransactionOptions } from '../options.js'
-import { type CallReader, readCall } from '../readCall.js'
 import { type PrismaLike, prismaDatabase } from '../store/prisma.js'
 import { sqlLeaseStore } from '../store/sqlLeaseStore.js'
 import { sqlStore } from '../store/sqlStore.js'
 import { sqlSweeper } from '../store/sqlSweeper.js'
 import { answer, finalShape, isRefusal } from './answers.js'
+import { checkProcedure } from './checks.js'
 import type { Idempotency, IdempotencyOptions } from './idempotency.js'
-import {
-  type CallFailure,
-  type CallResult,
-  checkSerializer,
-  checkShapes,
-  withInput,
-  wrapProcedure,
-} from './procedure.js'
+import { type CallFailure, wrapProcedure } from './procedure.js'
+import { hadFalseInput, runHandler } from './runHandler.js'
 
 /**
  * Binds idempotency to a database and to whom keys belong to.
@@ -39,60 +35,73 @@ export function createIdempotency<Client extends PrismaLike, Ctx extends object>
   const maxBytes = settings.transaction.maxResultBytes
   const runTransaction = transactionMode(store, serializer)
   const runLease = leaseMode(leases, serializer)
-  const reader: CallReader = { serializer, scope: ({ ctx }) => options.scope({ ctx: ctx as Ctx }) }
+  const { headers } = options
+  const reader: CallReader = {
+    serializer,
+    scope: ({ ctx }) => options.scope({ ctx: ctx as Ctx }),
+    headers: headers === undefined ? undefined : ({ ctx }) => headers({ ctx: ctx as Ctx }),
+  }
+  const readsHeaders = headers !== undefined
 
   return {
     transaction(procedure, own = {}) {
       const transaction = readTransactionOptions(own, settings.transaction)
-      checkSerializer(procedure, serializer)
+      const { storeError } = transaction
+      const storesErrors = storeError !== undefined
+      checkProcedure(procedure, { serializer, readsHeaders, storesErrors })
       return wrapProcedure(procedure, async (call) => {
         refuseNested(call)
-        const { operation, attempt, input, inputAgain } = await readCall(call, reader)
+        const { operation, attempt, input } = await readCall(call, reader)
         const idempotency = idempotencyContext(operation, attempt)
         let runs = 0
         const end = await runTransaction({
           operation,
           attempt,
-          settings: transaction,
-          async handle(tx): Promise<Handled<CallResult>> {
+          settings: input.repeatable ? transaction : { ...transaction, maxReruns: 0 },
+          storesErrors,
+          async handle(tx): Promise<Handled<CallFailure>> {
             runs += 1
-            const given = runs === 1 ? input : inputAgain()
-            const result = await call.next(withInput(call, { tx, idempotency }, given))
-            return result.ok ? { ok: true, data: result.data } : { ok: false, error: result.error, failure: result }
+            const result = await runHandler(call, { tx, idempotency }, input)
+            if (result.ok) return { ok: true, data: result.data }
+            const { error } = result
+            const shape = storeError?.(error) ? await finalShape(procedure, call, error) : undefined
+            return { ok: false, error, failure: result, shape }
           },
         })
         if (end.kind === 'failed') return end.failure
+        if (runs === 0) markReplayed(call.getRawInput)
         return answer(end.outcome, { procedure: call.path, serializer })
       })
     },
     lease(procedure, own = {}) {
       const { settings: lease, isDefinite = isRefusal, storeError } = readLeaseOptions(own, settings.transaction)
-      checkSerializer(procedure, serializer)
-      if (storeError !== undefined) checkShapes(procedure)
+      checkProcedure(procedure, { serializer, readsHeaders, storesErrors: storeError !== undefined })
       return wrapProcedure(procedure, async (call) => {
         refuseNested(call)
         const { operation, attempt, input } = await readCall(call, reader)
-        const failureOf = ({ error, ...rest }: CallFailure): LeaseHandled<CallFailure> => {
-          if (storeError?.(error)) return { ok: false, kind: 'final', shape: finalShape(procedure, call, error) }
+        const failureOf = async ({ error, ...rest }: CallFailure): Promise<LeaseHandled<CallFailure>> => {
+          if (storeError?.(error)) return { ok: false, kind: 'final', shape: await finalShape(procedure, call, error) }
           const failure = { ...rest, error }
-          return isDefinite(error)
+          return isDefinite(error) && !hadFalseInput(error)
             ? { ok: false, kind: 'definite', failure }
             : { ok: false, kind: 'indefinite', error, failure }
         }
+        let runs = 0
         const end = await runLease({
           operation,
           attempt,
           settings: lease,
           async handle(held) {
-            const idempotency = leaseContext(operation, attempt, held)
-            const result = await call.next(withInput(call, { idempotency }, input))
+            runs += 1
+            const result = await runHandler(call, { idempotency: leaseContext(operation, attempt, held) }, input)
             if (result.ok) return { ok: true, data: result.data }
             // A refusal after a charge: that the handler failed is no word on what it did before.
-            if (held.isRecorded()) markAfterEffect(result.error)
+            if (held.isRecorded() || hadFalseInput(result.error)) markAfterEffect(result.error)
             return failureOf(result)
           },
         })
         if (end.kind === 'failed') return end.failure
+        if (runs === 0) markReplayed(call.getRawInput)
         return answer(end.outcome, { procedure: call.path, serializer })
       })
     },

@@ -1,5 +1,6 @@
 import type { TRPCProcedureBuilder } from '@trpc/server'
 import type { Idempotent } from '../../wire/mark.js'
+import type { RequestHeaders } from '../call/headers.js'
 import type { IdempotencyContext, LeaseContext } from '../context.js'
 import type { LeaseOptions } from '../leaseOptions.js'
 import type { OperationStatus } from '../ops/status.js'
@@ -15,6 +16,11 @@ export interface IdempotencyOptions<Client extends PrismaLike, Ctx extends objec
    * context lacks it does not compile. A scope that is empty or reads like a forgotten value is refused.
    */
   scope(call: { ctx: Ctx }): string | Promise<string>
+  /**
+   * Finds the headers of the request in the context, where clients send keys as `Idempotency-Key`: other clients than
+   * ours, and ours for binary input or with `carrier: 'header'`. `undefined` for calls that have no request.
+   */
+  headers?(call: { ctx: Ctx }): RequestHeaders | null | undefined
 }
 
 export interface Idempotency<Client extends PrismaLike, Ctx extends object> {

@@ -1,9 +1,9 @@
 import type { TRPCError } from '@trpc/server'
 import { unwrap } from '../../wire/envelope.js'
-import { jsonSerializer, type Serializer } from '../engine/serializer.js'
+import type { IncomingCall } from '../call/readCall.js'
+import type { Serializer } from '../engine/serializer.js'
 import { addIdempotencyErrorData, saysIdempotency } from '../errorShape.js'
 import { IdempotencyError } from '../errors.js'
-import type { IncomingCall } from '../readCall.js'
 import { type ErrorShape, isReplayedError } from '../replayedError.js'
 import { trpcError } from './answers.js'
 
@@ -42,6 +42,8 @@ export interface Builder {
   errors?(formatter: (opts: ErrorFormatterOptions) => unknown): Builder
   /** From tRPC 11.22 on with the router's config. */
   _def: {
+    /** tRPC's own, for `.input()` and `.output()`, have a type. */
+    middlewares?: { _type?: string }[]
     config?: {
       errorFormatter?(opts: ErrorFormatterOptions): ErrorFormatterOptions['shape']
       transformer?: { output: Serializer }
@@ -72,28 +74,4 @@ export function wrapProcedure<Out>(procedure: object, run: (call: Call) => Promi
     }
   })
   return idempotent as Out
-}
-
-/**
- * A router that sends Dates needs a serializer that stores them: plain JSON would replay them as text.
- *
- * @throws TypeError where the router has a transformer and we were given none
- */
-export function checkSerializer(procedure: object, serializer: Serializer): void {
-  const transformer = (procedure as Builder)._def.config?.transformer
-  const probe = {}
-  if (serializer !== jsonSerializer || transformer === undefined || transformer.output.serialize(probe) === probe)
-    return
-  throw new TypeError('createIdempotency: this router has a transformer; give the same one as the option serializer')
-}
-
-/**
- * A stored error is answered in its shape by `.errors()`, and made into one with the router's config.
- *
- * @throws TypeError where this tRPC has neither
- */
-export function checkShapes(procedure: object): void {
-  const builder = procedure as Builder
-  if (builder.errors !== undefined && builder._def.config !== undefined) return
-  throw new TypeError('lease: storeError needs a tRPC whose procedures have .errors(), 11.22 or later')
 }

@@ -1,4 +1,4 @@
-import type { Fence, Lookup, Operation, ScopedKey, StoredResult } from '../engine/record.js'
+import type { Fence, Lookup, Operation, Outcome, ScopedKey } from '../engine/record.js'
 import type { Fault, SqlTransactionOptions } from './sqlDatabase.js'
 
 /** What a transaction can prove about itself: the connection and the transaction that a statement really ran in. */
@@ -42,8 +42,12 @@ export interface KeyTransaction<Tx> {
   claimReleased(operation: Operation): Promise<Claim>
   /** Whether statements run in the transaction of the claim, the handler's too. */
   holds(operation: Operation, claim: WonClaim): Promise<boolean>
-  /** Stores the result under the fence of the claim. */
-  settle(operation: Operation, fence: Fence, result: StoredResult): Promise<Settle>
+  /** Marks the place to which `undoWork` goes back. */
+  markWork(): Promise<void>
+  /** Undoes everything since `markWork`, and not the claim, which was before it. */
+  undoWork(): Promise<void>
+  /** Stores the outcome under the fence of the claim. */
+  settle(operation: Operation, fence: Fence, outcome: Outcome): Promise<Settle>
 }
 
 export interface TransactionBounds extends SqlTransactionOptions {

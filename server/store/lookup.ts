@@ -4,7 +4,9 @@ import type { ReadRow } from './sql/read.js'
 /** What a row says, in the words of the engine. */
 export function lookup(row: ReadRow): Lookup {
   const { status, fingerprint } = row
-  if (status === null || fingerprint === null) return { status: 'absent', age: row.age as Age }
+  if (status === null || fingerprint === null) {
+    return { status: 'absent', age: row.age as Age, nowMs: row.now_ms, youngInMs: row.young_in_ms }
+  }
   const fence = row.fence as Fence
   switch (status) {
     case 'in_flight': {

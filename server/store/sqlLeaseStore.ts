@@ -1,4 +1,4 @@
-import type { Fence, Outcome, ScopedKey, StoredResult } from '../engine/record.js'
+import type { Fence, ScopedKey } from '../engine/record.js'
 import { boundParameters } from './boundParameters.js'
 import { guard } from './guard.js'
 import type { KeyStore } from './keyStore.js'
@@ -18,6 +18,7 @@ import { tablesIn } from './sql/tables.js'
 import { takeOver } from './sql/takeOver.js'
 import type { SqlDatabase, SqlParameter } from './sqlDatabase.js'
 import { LATE_USE, type SqlStoreSettings } from './sqlStore.js'
+import { storedOutcome } from './storedOutcome.js'
 
 /** Keeps leases and recovery points in the same tables. */
 export function sqlLeaseStore<Tx extends object>(
@@ -67,7 +68,7 @@ export function sqlLeaseStore<Tx extends object>(
     takeOver: ({ key, scope, fingerprint }, { claimWaitMs, leaseMs, onUnknown }) =>
       claimBy(statements.takeOver, [key, scope, fingerprint, String(claimWaitMs), leaseMs, onUnknown]),
     renew: (held, { claimWaitMs, leaseMs }) => landed(statements.renew, [...own(held), String(claimWaitMs), leaseMs]),
-    settle: (held, outcome) => landed(statements.settle, [...own(held), textOf(outcome), outcome.kind]),
+    settle: (held, outcome) => landed(statements.settle, [...own(held), ...storedOutcome(outcome)]),
     release: (held) => landed(statements.release, own(held)),
     abandon: (held) => landed(statements.abandon, own(held)),
     async points({ key, scope }) {
@@ -112,17 +113,6 @@ class Undo extends Error {
   constructor(end: PointEnd) {
     super()
     this.end = end
-  }
-}
-
-function textOf(outcome: Outcome): StoredResult {
-  switch (outcome.kind) {
-    case 'value':
-      return outcome.result
-    case 'error':
-      return outcome.shape
-    case 'tombstone':
-      return outcome.reason
   }
 }
 

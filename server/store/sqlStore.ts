@@ -10,7 +10,9 @@ import { type ReadRow, read } from './sql/read.js'
 import { removeEscaped } from './sql/removeEscaped.js'
 import { type SettleRow, settle } from './sql/settle.js'
 import { tablesIn } from './sql/tables.js'
+import { markWork, undoWork } from './sql/workSavepoint.js'
 import type { RunSql, SqlDatabase, SqlParameter } from './sqlDatabase.js'
+import { storedOutcome } from './storedOutcome.js'
 
 export interface SqlStoreSettings {
   schema: string | undefined
@@ -88,8 +90,15 @@ export function sqlStore<Tx extends object>(database: SqlDatabase<Tx>, settings:
         if (row?.backend !== claimed.backend || row.transaction !== claimed.transaction) return false
         return (await database.seesOwnRow(tx, { key, scope })) !== false
       },
-      async settle(operation, fence, result) {
-        const [row] = await run<SettleRow>(statements.settle, [operation.key, operation.scope, fence, result])
+      async markWork() {
+        await run(markWork, [])
+      },
+      async undoWork() {
+        await run(undoWork, [])
+      },
+      async settle(operation, fence, outcome) {
+        const parameters = [operation.key, operation.scope, fence, ...storedOutcome(outcome)]
+        const [row] = await run<SettleRow>(statements.settle, parameters)
         if (row !== undefined) return { kind: 'settled', identity: row }
         const found = await readWith(run, operation)
         return { kind: found.status === 'in flight' ? 'too old' : 'lost' }

@@ -13,6 +13,7 @@ const wrong: [Record<string, unknown>, string][] = [
     { mutations: { create: { maxAttempts: 0 } } },
     "idempotencyLink: mutations['create'].maxAttempts must be a whole number from 1 to 100, got 0",
   ],
+  [{ carrier: 'body' }, "idempotencyLink: carrier must be 'input' or 'header', got 'body'"],
   [{ maxAttempts: 0 }, 'idempotencyLink: maxAttempts must be a whole number from 1 to 100, got 0'],
   [{ maxAttempts: 101 }, 'got 101'],
   [{ maxAttempts: 1.5 }, 'got 1.5'],

@@ -1,6 +1,7 @@
 import { type SharedOptions, sweepOnce } from 'trpc-idempotency/server'
 import { v7 } from 'uuid'
 import { beforeEach, expect, test } from 'vitest'
+import { birthOf } from '../support/birthOf.js'
 import { useDatabase } from '../support/database/testDatabase.js'
 import { serve } from '../support/httpServer.js'
 import { rawCall, said } from '../support/rawCall.js'
@@ -10,7 +11,7 @@ const db = useDatabase()
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
-const TOO_OLD = { reason: 'KEY_TOO_OLD', attemptOutcome: 'NOT_EXECUTED' }
+const TOO_OLD = { reason: 'KEY_TOO_OLD', attemptOutcome: 'NOT_EXECUTED', serverTimeMs: expect.any(Number) as number }
 
 beforeEach(async () => {
   await db.query('truncate idempotency_keys, idempotency_recovery_points, orders, test_runs')
@@ -67,8 +68,19 @@ test('a client whose clock is ten minutes ahead or behind is served; one that is
   const ahead = keyAged(-11 * MINUTE)
   const answer = await call(ahead)
   expect(answer.status).toBe(400)
-  expect(said(answer)).toEqual({ reason: 'KEY_FROM_FUTURE', attemptOutcome: 'NOT_EXECUTED' })
+  const told = said(answer) as { serverTimeMs: number; retryAfterMs: number }
+  expect(told).toEqual({
+    reason: 'KEY_FROM_FUTURE',
+    attemptOutcome: 'NOT_EXECUTED',
+    serverTimeMs: expect.any(Number),
+    retryAfterMs: expect.any(Number),
+  })
   expect(await db.runs(ahead)).toBe(0)
+  // What the client needs to make a better key: the database's time, and how far off the key is.
+  expect(told.retryAfterMs).toBe(birthOf(ahead) - 10 * MINUTE - told.serverTimeMs)
+  expect(told.retryAfterMs).toBeGreaterThan(0.5 * MINUTE)
+  const [database] = await db.query<{ ms: number }>('select extract(epoch from clock_timestamp())::float8 * 1000 as ms')
+  expect(Math.abs((database?.ms ?? 0) - told.serverTimeMs)).toBeLessThan(MINUTE)
 })
 
 test('a row that is still there answers, whatever its age', async () => {
@@ -214,7 +226,8 @@ test('a claim that waited while the watermark passed its key is refused by the s
   await holder.query('rollback')
   holder.release()
 
-  expect(said(await waiting)).toEqual(TOO_OLD)
+  // Its maker's clock was right, so it is not told the time.
+  expect(said(await waiting)).toEqual({ reason: 'KEY_TOO_OLD', attemptOutcome: 'NOT_EXECUTED' })
   // It had run: its snapshot was older than the watermark. It was the settle that noticed.
   expect(await db.runs(key)).toBe(1)
   expect(await db.orders()).toEqual([])

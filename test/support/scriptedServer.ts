@@ -1,4 +1,4 @@
-import { createServer } from 'node:http'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { listen } from './httpServer.js'
 
 /** What the server answers to one request. */
@@ -6,7 +6,7 @@ export type Scripted = { status: number; body: unknown } | 'hang'
 
 export interface ScriptedServer {
   url: string
-  requests: { path: string; body: string; at: number }[]
+  requests: { path: string; headers: IncomingHttpHeaders; body: string; at: number }[]
 }
 
 /** A server that answers each request by its turn in the script, and the last turn ever after. */
@@ -16,7 +16,7 @@ export async function startScriptedServer(script: Scripted[]): Promise<ScriptedS
     let body = ''
     for await (const chunk of request) body += String(chunk)
     const turn = script[Math.min(requests.length, script.length - 1)]
-    requests.push({ path: request.url ?? '', body, at: performance.now() })
+    requests.push({ path: request.url ?? '', headers: request.headers, body, at: performance.now() })
     if (turn === undefined || turn === 'hang') return
     response.writeHead(turn.status, { 'content-type': 'application/json' })
     response.end(JSON.stringify(turn.body))

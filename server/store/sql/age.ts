@@ -1,7 +1,7 @@
 import type { Tables } from './tables.js'
 
 /**
- * Part of the statements that ask for a key's age: one row with `age`, as the type `Age` spells it. In each of them
+ * Part of the statements that ask for a key's age: one row with `age`, as the type `Age` spells it, and the database's clock. In each of them
  * $1 is the key, $3 its birth, $4 the retention and $5 the tolerated skew, in milliseconds.
  */
 export function age({ watermark }: Tables): string {
@@ -16,6 +16,7 @@ export function ageAgainst(watermark: string): string {
       when $3::bigint < clock.now_ms - $4::bigint then 'too old'
       when $1::text collate "C" < ${watermark} then 'too old'
       else 'young'
-    end as age
+    end as age,
+    clock.now_ms
     from (select (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms) as clock`
 }

@@ -3,6 +3,10 @@ import type { Tables } from './tables.js'
 
 export interface ReadRow {
   age: string
+  /** The database's clock, in milliseconds since 1970. */
+  now_ms: number
+  /** Milliseconds until the key is no more from the future. */
+  young_in_ms: number
   /** `null` where there is no row. */
   status: string | null
   fingerprint: Uint8Array | null
@@ -24,6 +28,8 @@ export function read(tables: Tables): string {
   return `
     select
       age.age,
+      age.now_ms::float8 as now_ms,
+      ($3::bigint - $5::bigint - age.now_ms)::float8 as young_in_ms,
       found.status,
       found.fingerprint,
       found.result,
