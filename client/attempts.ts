@@ -4,7 +4,7 @@ import { backoff } from './backoff.js'
 import { type Carrier, carry } from './carrier.js'
 import { aborted, failed, unprotected } from './failure.js'
 import type { Intent, Intents } from './intents.js'
-import { judge, judgeUnsent, mayBeRenamed } from './judge.js'
+import { judgeCarried, mayBeRenamed } from './judge.js'
 import type { RetryPolicy } from './options.js'
 
 type Failure = TRPCClientError<AnyTRPCRouter>
@@ -54,14 +54,16 @@ export function sendUntilAnswered(
       if (answered || over) return
       answered = true
       stopWaiting()
-      const verdict =
-        header === undefined || header.state === 'sent' ? judge(error, intent.minted) : judgeUnsent(header)
+      const verdict = judgeCarried(error, intent.minted, header?.state)
       intent.outcomeUnknown = unknownBefore || verdict.leavesOutcomeUnknown
       const serverTimeMs = verdict.said?.serverTimeMs
       if (serverTimeMs !== undefined) intents.learnTime(serverTimeMs)
       const renamed = mayBeRenamed(verdict, intent)
       if ((!verdict.again && !renamed) || intent.attempts >= policy.maxAttempts) {
-        const reported = error ?? new Error(`${op.path}: the connection ended without an answer`)
+        const reported =
+          header?.state === 'waiting' && verdict.said?.reason === 'KEY_MISSING'
+            ? unprotected(op.path, 'sent')
+            : (error ?? new Error(`${op.path}: the connection ended without an answer`))
         finish(() => observer.error(failed(reported, intent, verdict)))
         return
       }
@@ -83,8 +85,12 @@ export function sendUntilAnswered(
     const subscription = next(carrying).subscribe({
       next(result) {
         if (answered || over) return
-        if (header?.state === 'waiting') return finish(() => observer.error(unprotected(op.path, intent)))
         value = true
+        if (header?.state === 'waiting') {
+          intent.outcomeUnknown = false
+          const error = unprotected(op.path, 'executed')
+          return finish(() => observer.error(failed(error, intent, { attemptOutcome: 'EXECUTED', said: undefined })))
+        }
         observer.next(result)
       },
       error: onFailure,

@@ -5,10 +5,12 @@ import { wrap } from '../wire/envelope.js'
 /** How keys travel: inside the input, or in the header `Idempotency-Key` of the HTTP request. */
 export type Carrier = 'input' | 'header'
 
+/** What `idempotencyHeaders` made of a key; `waiting` where nobody asked for it. */
+export type HeaderState = 'waiting' | 'sent' | 'refused'
+
 /** What an attempt leaves in its operation's context for the ending link's `headers`, and finds there afterwards. */
 export interface HeaderCarried extends Carried {
-  /** What `idempotencyHeaders` made of it; `waiting` where nobody asked for it. */
-  state: 'waiting' | 'sent' | 'refused'
+  state: HeaderState
 }
 
 /** A registered symbol, so that a second copy of this package finds it too. */

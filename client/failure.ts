@@ -18,6 +18,8 @@ export interface IdempotencyFailure {
   reason?: Reason
   /** Milliseconds after which the same key may be sent again, where the server knows. */
   retryAfterMs?: number
+  /** The server's clock, in milliseconds since 1970, where it refused the key for its age. */
+  serverTimeMs?: number
 }
 
 /** Where a failure travels: tRPC's client errors have a place for whatever links know. */
@@ -39,9 +41,8 @@ export function failed(
     key: intent.key,
     attempts: intent.attempts,
     outcome: intent.outcomeUnknown ? 'UNKNOWN' : attemptOutcome,
+    ...said,
     attemptOutcome,
-    ...(said?.reason !== undefined && { reason: said.reason }),
-    ...(said?.retryAfterMs !== undefined && { retryAfterMs: said.retryAfterMs }),
   }
   return TRPCClientError.from(error, { meta: { [META]: failure } })
 }
@@ -56,11 +57,9 @@ export function aborted(path: string, intent: Intent): TRPCClientError<never> {
   return failed(error, intent, { attemptOutcome, said: undefined })
 }
 
-/** The mutation succeeded, and nobody sent its key: a repeat would have executed it again. */
-export function unprotected(path: string, intent: Intent): TRPCClientError<never> {
-  const error = new Error(
-    `${path} was executed without its idempotency key: the ending link did not send it. Give that link headers: idempotencyHeaders(...).`,
+/** What is wrong with an ending link that was to send the key, and did not. */
+export function unprotected(path: string, what: 'sent' | 'executed'): Error {
+  return new Error(
+    `${path} was ${what} without its idempotency key, by an ending link that lacks headers: idempotencyHeaders(...).`,
   )
-  intent.outcomeUnknown = false
-  return failed(error, intent, { attemptOutcome: 'EXECUTED', said: undefined })
 }

@@ -1,7 +1,7 @@
 import { TRPC_ERROR_CODES_BY_NUMBER } from '@trpc/server/rpc'
 import { type AttemptOutcome, type IdempotencyErrorData, readErrorData } from '../wire/errorData.js'
 import { SAME_KEY_AGAIN } from '../wire/sameKeyAgain.js'
-import type { HeaderCarried } from './carrier.js'
+import type { HeaderState } from './carrier.js'
 import type { Intent } from './intents.js'
 
 /** What one failed attempt means. */
@@ -31,7 +31,7 @@ const INDEFINITE = new Set(['INTERNAL_SERVER_ERROR', 'TIMEOUT', 'CLIENT_CLOSED_R
  * @param error what the next link reported; `undefined` where it completed without an answer, as tRPC's own links can
  * @param minted whether the key was made for this very call
  */
-export function judge(error: { shape?: unknown } | undefined, minted: boolean): Verdict {
+function judge(error: { shape?: unknown } | undefined, minted: boolean): Verdict {
   const shape = error?.shape as { code?: unknown; data?: unknown } | null | undefined
   const said = readErrorData(shape?.data)
   if (said?.reason !== undefined) {
@@ -59,16 +59,15 @@ export function judge(error: { shape?: unknown } | undefined, minted: boolean): 
   }
 }
 
-/** Judges an attempt whose key did not go out with it: nothing makes a repeat safe. */
-export function judgeUnsent({ state }: HeaderCarried): Verdict {
-  // Refused by `idempotencyHeaders`, and with it the whole request; else the ending link never asked for the key.
-  const unknown = state !== 'refused'
-  return {
-    again: false,
-    attemptOutcome: unknown ? 'UNKNOWN' : 'NOT_EXECUTED',
-    leavesOutcomeUnknown: unknown,
-    said: undefined,
+/** The same for an attempt that carries its key in a header, if it came to that. */
+export function judgeCarried(error: { shape?: unknown } | undefined, minted: boolean, state?: HeaderState): Verdict {
+  // Refused by `idempotencyHeaders`, and with it the whole request.
+  if (state === 'refused') {
+    return { again: false, attemptOutcome: 'NOT_EXECUTED', leavesOutcomeUnknown: false, said: undefined }
   }
+  const verdict = judge(error, minted)
+  // Nobody asked for the key, so nothing makes a repeat safe.
+  return state === 'waiting' ? { ...verdict, again: false } : verdict
 }
 
 /** Longer than any proxy on the way keeps a request that it delivers twice. */

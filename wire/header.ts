@@ -14,7 +14,7 @@ export type HeaderEntry = { kind: 'none' } | { kind: 'malformed' } | { kind: 'ca
 
 /** A string or a bare token, its parameters, and the comma or the end after it. */
 const ENTRY =
-  /[ \t]*(?:"((?:[ !#-[\]-~]|\\["\\])*)"|([^\s",;]*))((?:[ \t]*;[ \t]*[a-z*][\w.*-]*(?:=(?:"(?:[ !#-[\]-~]|\\["\\])*"|[^\s",;]*))?)*)[ \t]*(?:,|$)/y
+  /(?:"((?:[ !#-[\]-~]|\\["\\])*)"|([^\s",;]*))((?:[ \t]*;[ \t]*[a-z*][\w.*-]*(?:=(?:"(?:[ !#-[\]-~]|\\["\\])*"|[^\s",;]*))?)*)[ \t]*(?:,|$)/y
 
 /**
  * Reads one entry of the header: a single key for a single call, a list for a batch, with `""` where a call has none. A
@@ -27,6 +27,8 @@ export function readHeaderEntry(value: string, index: number): HeaderEntry {
   for (let place = 0; ; place += 1) {
     // Past its end the list has nothing for this call.
     if (place > 0 && end >= value.length) return { kind: 'none' }
+    // Not by the expression: it would try each length of the white space.
+    while (value[end] === ' ' || value[end] === '\t') end += 1
     ENTRY.lastIndex = end
     const entry = ENTRY.exec(value)
     if (entry === null) return { kind: 'malformed' }

@@ -107,7 +107,7 @@ test('an ending link that sends no key is found out, whatever the server answers
   const { create } = client(httpLink({ url: server.url }), { carrier: 'header' })
   const succeeded = await caught(create.mutate({}))
   expect(succeeded.message).toBe(
-    'create was executed without its idempotency key: the ending link did not send it. Give that link headers: idempotencyHeaders(...).',
+    'create was executed without its idempotency key, by an ending link that lacks headers: idempotencyHeaders(...).',
   )
   expect(idempotencyErrorOf(succeeded)).toMatchObject({ attempts: 1, outcome: 'EXECUTED', attemptOutcome: 'EXECUTED' })
   const failed = await caught(create.mutate({}))

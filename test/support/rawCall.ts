@@ -33,9 +33,14 @@ export async function post(address: string, body: unknown, user = 'alice'): Prom
     headers: { 'content-type': 'application/json', 'x-user': user },
     body: JSON.stringify(body) ?? '',
   })
+  return read(response)
+}
+
+/** Reads a response, byte for byte and as JSON. */
+export async function read(response: Response): Promise<Answer> {
   const text = await response.text()
-  const read = JSON.parse(text) as { result?: { data: unknown }; error?: Answer['error'] }
-  return { status: response.status, text, data: read.result?.data, error: read.error }
+  const { result, error } = JSON.parse(text) as { result?: { data: unknown }; error?: Answer['error'] }
+  return { status: response.status, text, data: result?.data, error }
 }
 
 /** What the library said of a failed call. */
