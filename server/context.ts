@@ -43,7 +43,8 @@ export function leaseContext<Tx>(
  * @throws IdempotencyError NESTED
  */
 export function refuseNested({ ctx, path }: { ctx: unknown; path: string }): void {
-  const context = (ctx as { idempotency?: unknown }).idempotency
+  // A server without createContext has no ctx at all.
+  const context = (ctx as { idempotency?: unknown } | null | undefined)?.idempotency
   if (typeof context === 'object' && context !== null && OURS in context) {
     throw refusal('NESTED', { procedure: path })
   }

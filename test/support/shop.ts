@@ -1,5 +1,5 @@
 import { initTRPC, TRPCError } from '@trpc/server'
-import { createIdempotency, type SharedOptions } from 'trpc-idempotency/server'
+import { createIdempotency, type RequestHeaders, type SharedOptions } from 'trpc-idempotency/server'
 import { z } from 'zod'
 import type { PrismaClient } from '../../generated/prisma/client.js'
 
@@ -22,6 +22,9 @@ export const authed = t.procedure.use(({ ctx, next }) => {
 export const OrderInput = z.object({ item: z.string(), cents: z.number().int() })
 
 /** The library as most tests use it: one user is one scope. */
-export function shopIdempotency(prisma: PrismaClient, options: SharedOptions = {}) {
+export function shopIdempotency(
+  prisma: PrismaClient,
+  options: SharedOptions & { headers?: () => RequestHeaders | undefined } = {},
+) {
   return createIdempotency({ prisma, scope: ({ ctx }: { ctx: Authed }) => ctx.user.id, ...options })
 }
