@@ -24,9 +24,12 @@ import { hadFalseInput, runHandler } from './runHandler.js'
  *
  * @throws TypeError where an option is wrong; the message names option, bound and value
  */
-export function createIdempotency<Client extends PrismaLike, Ctx extends object>(
-  options: IdempotencyOptions<Client, Ctx>,
-): Idempotency<Client, Ctx> {
+export function createIdempotency<
+  Client extends PrismaLike,
+  Ctx extends object,
+  // One of its own: two functions that need different parts of ctx would else have to agree on one type.
+  HeadersCtx extends object = object,
+>(options: IdempotencyOptions<Client, Ctx, HeadersCtx>): Idempotency<Client, Ctx & HeadersCtx> {
   const settings = readSharedOptions(options)
   const { serializer } = settings
   const database = prismaDatabase(options.prisma)
@@ -39,7 +42,7 @@ export function createIdempotency<Client extends PrismaLike, Ctx extends object>
   const reader: CallReader = {
     serializer,
     scope: ({ ctx }) => options.scope({ ctx: ctx as Ctx }),
-    headers: headers === undefined ? undefined : ({ ctx }) => headers({ ctx: ctx as Ctx }),
+    headers: headers === undefined ? undefined : ({ ctx }) => headers({ ctx: ctx as HeadersCtx }),
   }
   const readsHeaders = headers !== undefined
 

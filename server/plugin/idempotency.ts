@@ -8,7 +8,8 @@ import type { SharedOptions, TransactionOptions } from '../options.js'
 import type { Sweeper } from '../store/keyStore.js'
 import type { PrismaLike, TransactionClient } from '../store/prisma.js'
 
-export interface IdempotencyOptions<Client extends PrismaLike, Ctx extends object> extends SharedOptions {
+export interface IdempotencyOptions<Client extends PrismaLike, Ctx extends object, HeadersCtx extends object = object>
+  extends SharedOptions {
   /** The application's PrismaClient, with its extensions. Prisma 6.16 or later, or 7. */
   prisma: Client
   /**
@@ -20,7 +21,7 @@ export interface IdempotencyOptions<Client extends PrismaLike, Ctx extends objec
    * Finds the headers of the request in the context, where clients send keys as `Idempotency-Key`: other clients than
    * ours, and ours for binary input or with `carrier: 'header'`. `undefined` for calls that have no request.
    */
-  headers?(call: { ctx: Ctx }): RequestHeaders | null | undefined
+  headers?(call: { ctx: HeadersCtx }): RequestHeaders | null | undefined
 }
 
 export interface Idempotency<Client extends PrismaLike, Ctx extends object> {

@@ -1,6 +1,6 @@
-import { createTRPCClient, httpLink } from '@trpc/client'
-import { initTRPC } from '@trpc/server'
-import { idempotencyLink } from 'trpc-idempotency/client'
+import { createTRPCClient, httpBatchLink, httpBatchStreamLink, httpLink, type Operation } from '@trpc/client'
+import { initTRPC, lazy } from '@trpc/server'
+import { idempotencyHeaders, idempotencyLink } from 'trpc-idempotency/client'
 import { createIdempotency } from 'trpc-idempotency/server'
 import { expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
@@ -42,6 +42,30 @@ test('mutations lists exactly the paths that are idempotent on the server', () =
   idempotencyLink<AppRouter>({ mutations: { 'order.create': true, 'order.nested.cancel': true, 'order.list': true } })
   // @ts-expect-error no such path
   idempotencyLink<AppRouter>({ mutations: { 'order.create': true, 'order.nested.cancel': true, 'order.creat': true } })
+})
+
+test('a mutation of a lazy router is listed by its path', () => {
+  const orders = t.router({ create: idempotent.mutation(() => 1), plain: t.procedure.mutation(() => 1) })
+  const app = t.router({ late: lazy(async () => ({ orders })) })
+  idempotencyLink<typeof app>({ mutations: { 'late.create': true } })
+  // @ts-expect-error plain is not idempotent
+  idempotencyLink<typeof app>({ mutations: { 'late.create': true, 'late.plain': true } })
+})
+
+test('idempotencyHeaders fits each HTTP link, and gives its own function what the link tells', () => {
+  httpLink({ url: '', headers: idempotencyHeaders() })
+  httpBatchLink({ url: '', headers: idempotencyHeaders({ authorization: 'x' }) })
+  httpLink({
+    url: '',
+    headers: idempotencyHeaders(({ op }) => {
+      expectTypeOf(op).toEqualTypeOf<Operation>()
+      return { authorization: op.path }
+    }),
+  })
+  httpBatchStreamLink({
+    url: '',
+    headers: idempotencyHeaders(async ({ opList }) => ({ authorization: opList[0].path })),
+  })
 })
 
 test('mutations: all compiles only when every mutation is idempotent', () => {

@@ -1,5 +1,11 @@
 import { type inferProcedureInput, type inferRouterOutputs, initTRPC } from '@trpc/server'
-import { createIdempotency, type IdempotencyContext, withIdempotencyKey } from 'trpc-idempotency/server'
+import {
+  createIdempotency,
+  type IdempotencyContext,
+  type RequestHeaders,
+  unwrapInput,
+  withIdempotencyKey,
+} from 'trpc-idempotency/server'
 import { expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import type { Prisma, PrismaClient } from '../../generated/prisma/client.js'
@@ -54,6 +60,27 @@ test('a procedure whose context lacks what scope needs does not compile', () => 
   // @ts-expect-error no ctx.user at all
   idempotency.transaction(other.procedure)
   createIdempotency({ prisma, scope: () => 'all' }).transaction(t.procedure)
+})
+
+test('what scope and headers need of the context adds up', () => {
+  const both = createIdempotency({
+    prisma,
+    scope: ({ ctx }: { ctx: { user: { id: string } } }) => ctx.user.id,
+    headers: ({ ctx }: { ctx: { req?: { headers: RequestHeaders } } }) => ctx.req?.headers,
+  })
+  both.transaction(authed)
+  const wrong = t.procedure.use(({ next }) => next({ ctx: { user: { id: '' }, req: 'none' } }))
+  // @ts-expect-error its ctx.req has no headers
+  both.transaction(wrong)
+})
+
+test('unwrapInput is a middleware that changes no type', () => {
+  const unwrapped = authed.use(unwrapInput).input(z.object({ item: z.string() }))
+  idempotency.transaction(unwrapped).mutation(({ ctx, input }) => {
+    expectTypeOf(ctx.user).toEqualTypeOf<{ id: string }>()
+    expectTypeOf(ctx.org).toEqualTypeOf<string>()
+    expectTypeOf(input).toEqualTypeOf<{ item: string }>()
+  })
 })
 
 test('in lease mode there is no transaction, and recovery points have the types of their results', () => {
