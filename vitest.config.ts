@@ -1,5 +1,6 @@
 import path from 'node:path'
-import { defineConfig } from 'vitest/config'
+import process from 'node:process'
+import { configDefaults, defineConfig } from 'vitest/config'
 
 const source = (file: string) => path.join(import.meta.dirname, file)
 
@@ -12,6 +13,8 @@ export default defineConfig({
   },
   test: {
     include: ['test/**/*.test.ts'],
+    // They need Chromium, which npm does not bring: npm run test:browser.
+    exclude: [...configDefaults.exclude, ...(process.env['TEST_IN_BROWSER'] === '1' ? [] : ['test/browser/**'])],
     // The type tests are compiled, not run: each of their expectations is an error of tsc when it is wrong.
     typecheck: { enabled: true, include: ['test/types/**/*.test-d.ts'] },
     globalSetup: ['test/support/database/setup.ts'],
