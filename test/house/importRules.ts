@@ -26,7 +26,7 @@ export const IMPORT_RULES: readonly ImportRule[] = [
   },
   {
     from: ['client'],
-    may: ['client', 'wire', '@trpc/client', '@trpc/server', 'uuid'],
+    may: ['client', 'wire', '@trpc/client', '@trpc/server'],
     reason: 'A browser loads every package that is named here; the size budget has no room for a further one.',
   },
   {

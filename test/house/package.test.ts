@@ -45,15 +45,17 @@ test('every map in the package brings its sources along: theirs are not installe
   }
 })
 
-test('both doors open in plain Node.js, and no other does', async () => {
-  expect(await namesOf('trpc-idempotency/client')).toMatchObject({
-    exitCode: 0,
-    output: expect.stringContaining('idempotencyLink'),
-  })
-  expect(await namesOf('trpc-idempotency/server')).toMatchObject({
-    exitCode: 0,
-    output: expect.stringContaining('createIdempotency'),
-  })
+test('each door opens in plain Node.js, and no other does', async () => {
+  for (const [door, name] of [
+    ['client', 'idempotencyLink'],
+    ['server', 'createIdempotency'],
+    ['wire', 'REASONS'],
+  ]) {
+    expect(await namesOf(`trpc-idempotency/${door}`)).toMatchObject({
+      exitCode: 0,
+      output: expect.stringContaining(name ?? ''),
+    })
+  }
   for (const door of ['trpc-idempotency', 'trpc-idempotency/dist/client/link.js']) {
     expect(await namesOf(door)).toMatchObject({
       exitCode: 1,
@@ -62,13 +64,14 @@ test('both doors open in plain Node.js, and no other does', async () => {
   }
 })
 
-test('a bundle of the client door for browsers asks for no module of Node.js', async () => {
+test('a bundle of the doors for browsers asks for no module of Node.js', async () => {
   expect(await builtinsOf(`export * from 'trpc-idempotency/client'`)).toEqual([])
+  expect(await builtinsOf(`export * from 'trpc-idempotency/wire'`)).toEqual([])
   expect(await builtinsOf(`export * from 'trpc-idempotency/client'\nimport 'node:fs'`)).toEqual(['node:fs'])
 })
 
 for (const moduleResolution of ['nodenext', 'bundler'] as const) {
-  test(`the declarations of both doors compile with moduleResolution ${moduleResolution}`, async () => {
+  test(`the declarations of all doors compile with moduleResolution ${moduleResolution}`, async () => {
     expect(await consumer.compile(moduleResolution)).toEqual({ exitCode: 0, output: '' })
   })
 }

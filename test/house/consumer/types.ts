@@ -1,6 +1,7 @@
 import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server'
 import { idempotencyLink } from 'trpc-idempotency/client'
 import { createIdempotency, type IdempotencyContext, type TransactionClient } from 'trpc-idempotency/server'
+import { type IdempotencyErrorData, REASONS, type Reason } from 'trpc-idempotency/wire'
 import { z } from 'zod'
 import type { PrismaClient } from '../../../generated/prisma/client.js'
 import { type AppRouter, authed, t } from './shop.js'
@@ -9,6 +10,11 @@ import { type AppRouter, authed, t } from './shop.js'
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 const holds = <_Claim extends true>(): void => undefined
+
+// Other clients are written by the table and the error data.
+export const sendAgain = ({ reason }: IdempotencyErrorData): boolean =>
+  reason !== undefined && REASONS[reason].sameKeyAgain === 'after a delay'
+holds<Same<Reason, keyof typeof REASONS>>()
 
 declare const prisma: PrismaClient
 const idempotency = createIdempotency({ prisma, scope: ({ ctx }: { ctx: { user: { id: string } } }) => ctx.user.id })

@@ -1,0 +1,7 @@
+export { type Carried, isAttempt } from './carried.js'
+export { type Envelope, type Unwrapped, unwrap, wrap } from './envelope.js'
+export { type AttemptOutcome, type IdempotencyErrorData, readErrorData } from './errorData.js'
+export { type HeaderEntry, headerEntry, KEY_HEADER, readHeaderEntry } from './header.js'
+export { KEY_PATTERN } from './key.js'
+export { REASONS, type ReasonRow } from './reasons.js'
+export { type Reason, SAME_KEY_AGAIN, type SameKeyAgain } from './sameKeyAgain.js'
