@@ -6,6 +6,7 @@ import type { PrismaClient } from '../../generated/prisma/client.js'
 /** What the tests' servers know of a request: who sent it, by the header `x-user`. */
 export interface Context {
   user: { id: string } | null
+  headers?: RequestHeaders | undefined
 }
 
 export interface Authed {

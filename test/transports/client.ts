@@ -13,30 +13,43 @@ export interface LinkOptions {
   fetch: Fetch
 }
 
+/** How the client sends its keys. */
+type Carrier = 'input' | 'header'
+
 /** Gives the links of a client, once what they lead to is listening. */
 export type Ending = (shop: OpenShop) => Promise<(options: LinkOptions) => TRPCLink<ShopRouter>[]>
 
 /** Clients, and whatever is at the other end of their links. */
-export function clientTransport({ name, requests, ending }: Omit<Transport, 'open'> & { ending: Ending }): Transport {
+export function clientTransport({
+  name,
+  requests,
+  ending,
+  carrier = 'input',
+}: Omit<Transport, 'open'> & { ending: Ending; carrier?: Carrier }): Transport {
   return {
     name,
     requests,
     async open(shop) {
       const links = await ending(shop)
-      return (user) => callerOver(links, user, shop)
+      return (user) => callerOver({ links, carrier }, user, shop)
     },
   }
 }
 
-function callerOver(linksOf: Awaited<ReturnType<Ending>>, user: string, { transformer }: OpenShop): Caller {
+interface Way {
+  links: Awaited<ReturnType<Ending>>
+  carrier: Carrier
+}
+
+function callerOver({ links, carrier }: Way, user: string, { transformer }: OpenShop): Caller {
   const requests: string[] = []
   const options = {
     user,
     transformer: (transformer === undefined ? {} : { transformer }) as object,
     fetch: fetchNotedIn(requests),
   }
-  const client = createTRPCUntypedClient<ShopRouter>({ links: linksOf({ ...options, before: [shopLink()] }) })
-  const bare = createTRPCUntypedClient<ShopRouter>({ links: linksOf({ ...options, before: [] }) })
+  const client = createTRPCUntypedClient<ShopRouter>({ links: links({ ...options, before: [shopLink(carrier)] }) })
+  const bare = createTRPCUntypedClient<ShopRouter>({ links: links({ ...options, before: [] }) })
   return {
     requests,
     call: async (path, input, idempotencyKey) =>
@@ -47,8 +60,9 @@ function callerOver(linksOf: Awaited<ReturnType<Ending>>, user: string, { transf
 }
 
 /** The library's link, as an application of this router sets it up. */
-function shopLink(): TRPCLink<ShopRouter> {
+function shopLink(carrier: Carrier): TRPCLink<ShopRouter> {
   return idempotencyLink<ShopRouter>({
+    carrier,
     mutations: {
       'shop.order.create': true,
       'shop.order.confirm': true,

@@ -8,6 +8,7 @@ import {
   wsLink,
 } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
+import { idempotencyHeaders } from 'trpc-idempotency/client'
 import { onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
 import type { Ending, LinkOptions } from './client.js'
@@ -84,5 +85,5 @@ async function splitByPath(orders: Ending, others: Ending, shop: OpenShop) {
 }
 
 function http(url: string, { user, transformer, fetch }: LinkOptions) {
-  return { url, fetch, headers: { 'x-user': user }, ...transformer }
+  return { url, fetch, headers: idempotencyHeaders({ 'x-user': user }), ...transformer }
 }

@@ -118,7 +118,7 @@ const KEY_MISSING = {
   code: 'BAD_REQUEST',
   httpStatus: 400,
   message:
-    "shop.order.create: this mutation needs an idempotency key. Let the client use idempotencyLink with this path in its option mutations; in the server's own process use withIdempotencyKey.",
+    "shop.order.create: this mutation needs an idempotency key. Let the client use idempotencyLink with this path in its option mutations; in the server's own process use withIdempotencyKey. Keys in the header Idempotency-Key are read where createIdempotency has the option headers.",
   reason: 'KEY_MISSING',
   attemptOutcome: 'NOT_EXECUTED',
 }

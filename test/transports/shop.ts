@@ -35,6 +35,7 @@ export function shopProcedures({ db, transformer }: ShopOptions, caller?: Caller
   const idempotency = createIdempotency({
     prisma: db.prisma,
     scope: ({ ctx }: { ctx: Context }) => userOf(ctx),
+    headers: ({ ctx }: { ctx: Context }) => ctx.headers,
     ...(transformer && { serializer: transformer }),
   })
   return {

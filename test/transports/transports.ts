@@ -33,6 +33,14 @@ export const transports: Transport[] = [
       clientTransport({ name: `${link} to ${server}`, requests: [...requests], ending: ending(serve) }),
     ),
   ),
+  ...HTTP_LINKS.map(([link, ending, requests]) =>
+    clientTransport({
+      name: `${link} with keys in the header`,
+      requests: [...requests],
+      ending: ending(standalone),
+      carrier: 'header',
+    }),
+  ),
   clientTransport({ name: 'wsLink', requests: [], ending: webSocket }),
   clientTransport({ name: 'localLink', requests: [], ending: local }),
   clientTransport({

@@ -11,7 +11,7 @@ export async function fetchServer(router: AnyTRPCRouter): Promise<string> {
   const server = createServer(async (incoming, outgoing) => {
     const req = requestOf(incoming)
     const user = req.headers.get('x-user')
-    const createContext = () => ({ user: user === null ? null : { id: user } })
+    const createContext = () => ({ user: user === null ? null : { id: user }, headers: req.headers })
     await send(await fetchRequestHandler({ endpoint: '/trpc', req, router, createContext }), outgoing)
   })
   return `${await listen(server)}/trpc`
