@@ -30,9 +30,9 @@ test('every command of the README is a script, and every file that it links to e
 
 test('the README names every option, with its default', () => {
   for (const [file, names] of [
-    ['client/options.ts', ['mutations', 'maxAttempts', 'attemptTimeoutMs', 'baseDelayMs', 'maxDelayMs']],
+    ['client/options.ts', ['mutations', 'maxAttempts', 'attemptTimeoutMs', 'baseDelayMs', 'maxDelayMs', 'carrier']],
     ['server/options.ts', ['serializer', 'retentionMs', 'skewMs', 'schema', 'waitMs', 'claimWaitMs', 'timeoutMs']],
-    ['server/options.ts', ['maxWaitMs', 'isolationLevel', 'maxReruns', 'maxResultBytes']],
+    ['server/options.ts', ['maxWaitMs', 'isolationLevel', 'maxReruns', 'maxResultBytes', 'storeError', 'headers']],
   ] as const) {
     for (const name of names) {
       expect(text(file)).toMatch(new RegExp(`\\b${name}\\b`))
@@ -41,15 +41,18 @@ test('the README names every option, with its default', () => {
   }
 })
 
-test.each(['guarantees', 'modes'])('every row of docs/%s.md leads to a test that exists, by its title', (page) => {
-  const [body = '', ...rest] = text(`docs/${page}.md`).split(/\n(?=\[kills\]: )/)
-  const links = [...rest.join('').matchAll(/^\[(.+)\]: \.\.\/(\S+) "(.+)"$/gm)]
-  expect(links.length).toBeGreaterThan(15)
-  for (const [, name, file = '', title = ''] of links) {
-    expect(text(file)).toContain(title)
-    expect(body).toContain(`[${name}][]`)
-  }
-  // And none of them is missing.
-  const used = new Set([...body.matchAll(/\[([^\]]+)\]\[\]/g)].map(([, name]) => name))
-  expect(new Set(links.map(([, name]) => name))).toEqual(used)
-})
+test.each(['guarantees', 'modes', 'procedures', 'transports'])(
+  'every row of docs/%s.md leads to a test that exists, by its title',
+  (page) => {
+    const [body = '', ...rest] = text(`docs/${page}.md`).split(/\n(?=\[[^\]]+\]: \.\.\/test\/)/)
+    const links = [...rest.join('\n').matchAll(/^\[(.+)\]: \.\.\/(\S+) "(.+)"$/gm)]
+    expect(links.length).toBeGreaterThan(15)
+    for (const [, name, file = '', title = ''] of links) {
+      expect(text(file)).toContain(title)
+      expect(body).toContain(`[${name}][]`)
+    }
+    // And none of them is missing.
+    const used = new Set([...body.matchAll(/\[([^\]]+)\]\[\]/g)].map(([, name]) => name))
+    expect(new Set(links.map(([, name]) => name))).toEqual(used)
+  },
+)
