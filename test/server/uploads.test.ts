@@ -68,6 +68,17 @@ function router() {
       await reader.cancel()
       return value.length > 0
     }),
+    fought: idempotency
+      .transaction(t.procedure, { isolationLevel: 'RepeatableRead' })
+      .input(octetInputParser)
+      .mutation(async ({ ctx, input }) => {
+        await count(ctx.idempotency.key)
+        const digest = await digestOf(input)
+        await ctx.tx.order.findUnique({ where: { id: 1001 } })
+        if (ctx.idempotency.attempt === 1) await db.query('update orders set cents = cents + 1 where id = 1001')
+        await ctx.tx.order.update({ where: { id: 1001 }, data: { item: 'coffee' } })
+        return digest
+      }),
     leasedUpload: leased.input(octetInputParser).mutation(async ({ ctx, input }) => {
       await count(ctx.idempotency.key)
       return digestOf(input)
@@ -199,14 +210,25 @@ test.each<[string, Fault[]]>([
   expect(await db.runs(forms.idempotencyKey)).toBe(1)
 })
 
+const sha256 = (bytes: Uint8Array) => `sha-256=:${createHash('sha256').update(bytes).digest('base64')}:`
+const bytes = new Uint8Array(randomBytes(200_000))
+
+test('bytes cannot be given to a second run: a serialization failure is told, and the client sends them again', async () => {
+  await db.query("insert into orders (id, customer, item, cents) values (1001, 'other', 'tea', 1)")
+  const url = await serve()
+  const proxy = await startFaultProxy(url, [])
+  const { fought } = client(proxy.url)
+  const context = { idempotencyKey: v7() }
+  expect(await fought.mutate(new Blob([bytes]), { context })).toBe(createHash('sha256').update(bytes).digest('hex'))
+  expect(proxy.delivered()).toBe(2)
+  expect(await db.runs(context.idempotencyKey)).toBe(2)
+})
+
 /** Posts `bytes` with the headers of another client. */
 async function post(address: string, headers: Record<string, string>): Promise<Answer> {
   const all = { 'content-type': 'application/octet-stream', 'x-user': 'alice', ...headers }
   return read(await fetch(address, { method: 'POST', headers: all, body: bytes }))
 }
-
-const sha256 = (bytes: Uint8Array) => `sha-256=:${createHash('sha256').update(bytes).digest('base64')}:`
-const bytes = new Uint8Array(randomBytes(200_000))
 
 test.each([
   ['no digest', undefined],
