@@ -32,6 +32,7 @@ export function unwrap(raw: unknown): Unwrapped {
   if (isFormData(raw)) return unwrapForm(raw)
   if (!isRecord(raw) || !Object.hasOwn(raw, CARRIED)) return { kind: 'bare' }
   const carried = raw[CARRIED]
+  if (typeof carried === 'string') return unwrapFields(raw, carried)
   if (!isRecord(carried)) return { kind: 'malformed' }
   const { key, attempt } = carried
   if (typeof key !== 'string' || !isAttempt(attempt)) return { kind: 'malformed' }
@@ -46,6 +47,12 @@ function unwrapForm(raw: FormData): Unwrapped {
   const input = copyForm(raw)
   input.delete(CARRIED)
   return { kind: 'enveloped', carried: entry.carried, input }
+}
+
+/** A form that became an object on its way, as those of server actions do. */
+function unwrapFields({ [CARRIED]: _, ...input }: Record<string, unknown>, field: string): Unwrapped {
+  const entry = readHeaderEntry(field, 0)
+  return entry.kind === 'carried' ? { kind: 'enveloped', carried: entry.carried, input } : { kind: 'malformed' }
 }
 
 /** A form with the same entries in the same order. */

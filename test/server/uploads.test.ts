@@ -2,10 +2,11 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { createTRPCClient, httpBatchLink, httpLink, isNonJsonSerializable, splitLink } from '@trpc/client'
 import { initTRPC } from '@trpc/server'
+import { experimental_nextAppDirCaller as nextAppDirCaller } from '@trpc/server/adapters/next-app-dir'
 import { createHTTPServer } from '@trpc/server/adapters/standalone'
 import { octetInputParser } from '@trpc/server/http'
 import { idempotencyErrorOf, idempotencyHeaders, idempotencyLink } from 'trpc-idempotency/client'
-import { createIdempotency } from 'trpc-idempotency/server'
+import { createIdempotency, withIdempotencyKey } from 'trpc-idempotency/server'
 import { v7 } from 'uuid'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
@@ -222,6 +223,28 @@ test('bytes cannot be given to a second run: a serialization failure is told, an
   expect(await fought.mutate(new Blob([bytes]), { context })).toBe(createHash('sha256').update(bytes).digest('hex'))
   expect(proxy.delivered()).toBe(2)
   expect(await db.runs(context.idempotencyKey)).toBe(2)
+})
+
+test('a form that a server action makes an object of carries its key as well', async () => {
+  const caller = nextAppDirCaller({ pathExtractor: () => 'order', createContext: async () => ({ headers: {} }) })
+  const idempotency = createIdempotency({ prisma: db.prisma, scope: () => 'alice' })
+  const order = idempotency
+    .transaction(t.procedure.experimental_caller(caller))
+    .input(z.object({ item: z.string() }).strict())
+    .mutation(async ({ ctx, input }) => {
+      await db.countRun(ctx.idempotency.key)
+      return input
+    })
+  const key = v7()
+  const fields = (item: string, named = key) => {
+    const made = new FormData()
+    made.append('item', item)
+    return withIdempotencyKey(made, named) as never
+  }
+  for (const _ of [1, 2]) expect(await order(fields('tea'))).toEqual({ item: 'tea' })
+  expect(await db.runs(key)).toBe(1)
+  await expect(order(fields('coffee'))).rejects.toMatchObject({ cause: { reason: 'KEY_REUSED' } })
+  await expect(order(fields('tea', 'undefined'))).rejects.toMatchObject({ cause: { reason: 'KEY_INVALID' } })
 })
 
 /** Posts `bytes` with the headers of another client. */
