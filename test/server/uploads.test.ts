@@ -80,6 +80,18 @@ function router() {
         await ctx.tx.order.update({ where: { id: 1001 }, data: { item: 'coffee' } })
         return digest
       }),
+    foughtForm: idempotency
+      .transaction(t.procedure, { isolationLevel: 'RepeatableRead' })
+      .input(z.instanceof(FormData))
+      .mutation(async ({ ctx, input }) => {
+        await count(ctx.idempotency.key)
+        input.append('run', 'changed by it')
+        await ctx.tx.order.findUnique({ where: { id: 1002 } })
+        const isFirst = (await db.runs(ctx.idempotency.key)) === 1
+        if (isFirst) await db.query('update orders set cents = cents + 1 where id = 1002')
+        await ctx.tx.order.update({ where: { id: 1002 }, data: { item: 'coffee' } })
+        return seen(input)
+      }),
     leasedUpload: leased.input(octetInputParser).mutation(async ({ ctx, input }) => {
       await count(ctx.idempotency.key)
       return digestOf(input)
@@ -245,6 +257,15 @@ test('a form that a server action makes an object of carries its key as well', a
   expect(await db.runs(key)).toBe(1)
   await expect(order(fields('coffee'))).rejects.toMatchObject({ cause: { reason: 'KEY_REUSED' } })
   await expect(order(fields('tea', 'undefined'))).rejects.toMatchObject({ cause: { reason: 'KEY_INVALID' } })
+})
+
+test('a form is given to a second run as the caller sent it, whatever the first one did with it', async () => {
+  await db.query("insert into orders (id, customer, item, cents) values (1002, 'other', 'tea', 1)")
+  const { foughtForm } = client(await serve())
+  const context = { idempotencyKey: v7() }
+  const entries = await foughtForm.mutate(form(), { context })
+  expect(await db.runs(context.idempotencyKey)).toBe(2)
+  expect(entries.map((entry) => (entry as unknown[])[0])).toEqual(['item', 'note', 'tag', 'tag', 'run'])
 })
 
 /** Posts `bytes` with the headers of another client. */
