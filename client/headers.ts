@@ -1,6 +1,6 @@
 import { type HTTPHeaders, isOctetType, type Operation } from '@trpc/client'
 import { headerEntry, KEY_HEADER } from '../wire/header.js'
-import { HEADER_CARRIED, type HeaderCarried } from './carrier.js'
+import { HEADER_CARRIED, type HeaderCarried, type HeaderState } from './carrier.js'
 
 /** What an ending link tells its `headers` of: one operation, or those of a batch. */
 export type HeaderRequest = { op: Operation } | { opList: readonly Operation[] }
@@ -23,20 +23,23 @@ export function idempotencyHeaders<Request extends HeaderRequest>(
   headers: HTTPHeaders | ((request: Request) => HTTPHeaders | Promise<HTTPHeaders>) = {},
 ): (request: Request) => Promise<HTTPHeaders> {
   return async (request) => {
-    const given = typeof headers === 'function' ? await headers(request) : headers
     const ops: readonly Operation[] = 'opList' in request ? request.opList : [request.op]
     const calls = ops.map(({ context }) => (context as { [HEADER_CARRIED]?: HeaderCarried })[HEADER_CARRIED])
-    const carried = calls.filter((call) => call !== undefined)
-    if (carried.length === 0) return given
+    const mark = (state: HeaderState) => {
+      for (const call of calls) if (call !== undefined) call.state = state
+    }
+    // Before anything is waited for: from here on the request goes out with its keys, or not at all.
+    mark('sent')
     try {
-      const own = {
+      const given = typeof headers === 'function' ? await headers(request) : headers
+      if (calls.every((call) => call === undefined)) return given
+      return {
+        ...(Symbol.iterator in given ? Object.fromEntries(given) : given),
         ...(await digestOf(ops[0]?.input)),
         [KEY_HEADER]: keysOf(ops, calls),
       }
-      for (const call of carried) call.state = 'sent'
-      return { ...(Symbol.iterator in given ? Object.fromEntries(given) : given), ...own }
     } catch (error) {
-      for (const call of carried) call.state = 'refused'
+      mark('refused')
       throw error
     }
   }

@@ -17,7 +17,7 @@ import { type Shop, untyped } from '../support/untypedClient.js'
 
 const BUSY = failure(-32603, { code: 'SERVICE_UNAVAILABLE' })
 
-function client(endingLink: TRPCLink<Shop>, options: { carrier?: 'header'; maxAttempts?: number } = {}) {
+function client(endingLink: TRPCLink<Shop>, options: { carrier?: 'header'; attemptTimeoutMs?: number } = {}) {
   return createTRPCClient<Shop>({
     links: [untyped({ mutations: { create: true }, baseDelayMs: 1, ...options }), endingLink],
   })
@@ -141,4 +141,28 @@ test('with maxItems a thousand calls are split into requests whose headers fit',
   })
   await Promise.all(Array.from({ length: 1000 }, (_, n) => create.mutate(n)))
   expect(server.requests).toHaveLength(10)
+})
+
+test('headers of the caller’s own that cannot be had: nothing was sent, and the error says so', async () => {
+  const server = await startScriptedServer([success('done')])
+  const headers = idempotencyHeaders(() => Promise.reject(new Error('no token')))
+  const error = await caught(client(httpLink({ url: server.url, headers }), { carrier: 'header' }).create.mutate({}))
+  expect(error.message).toBe('no token')
+  expect(idempotencyErrorOf(error)).toMatchObject({ attempts: 1, outcome: 'NOT_EXECUTED' })
+  expect(server.requests).toEqual([])
+})
+
+test('an attempt that ends while its headers are still awaited is repeated with the same key', async () => {
+  const server = await startScriptedServer([success('done')])
+  let asked = 0
+  const headers = idempotencyHeaders(() => {
+    asked += 1
+    return asked === 1 ? new Promise<never>(() => undefined) : {}
+  })
+  const { create } = client(httpLink({ url: server.url, headers }), { carrier: 'header', attemptTimeoutMs: 50 })
+  const context = { idempotencyKey: v7() }
+  expect(await create.mutate({}, { context })).toBe('done')
+  expect(server.requests.map((request) => request.headers['idempotency-key'])).toEqual([
+    `"${context.idempotencyKey}";attempt=2`,
+  ])
 })

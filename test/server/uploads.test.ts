@@ -92,6 +92,10 @@ function router() {
         await ctx.tx.order.update({ where: { id: 1002 }, data: { item: 'coffee' } })
         return seen(input)
       }),
+    watchedUpload: idempotency
+      .lease(t.procedure, { onUnknown: 'manual' })
+      .input(octetInputParser)
+      .mutation(({ input }) => digestOf(input)),
     leasedUpload: leased.input(octetInputParser).mutation(async ({ ctx, input }) => {
       await count(ctx.idempotency.key)
       return digestOf(input)
@@ -311,4 +315,8 @@ test('in lease mode such bytes leave the outcome unknown, for the handler may ha
   const answer = await post(`${url}/leasedUpload`, wrong)
   expect([answer.status, said(answer)]).toEqual([400, { reason: 'DIGEST_INVALID', attemptOutcome: 'UNKNOWN' }])
   expect(await db.keys()).toContainEqual(expect.objectContaining({ key, status: 'released' }))
+  // Refused with a code of 4xx, and yet no proof that nothing happened.
+  const watched = v7()
+  const manual = await post(`${url}/watchedUpload`, { ...wrong, 'idempotency-key': watched })
+  expect([manual.status, said(manual)]).toEqual([409, { reason: 'ABANDONED', attemptOutcome: 'UNKNOWN' }])
 })
