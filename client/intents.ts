@@ -1,6 +1,7 @@
 import type { Operation } from '@trpc/client'
 import { KEY_PATTERN } from '../wire/key.js'
 import { mintKey } from './mint.js'
+import { currentScope } from './scope.js'
 
 /** One thing that the user wants done once, however often it is sent. */
 export interface Intent {
@@ -46,7 +47,7 @@ export function createIntents(): Intents {
     of(op) {
       const known = byId.get(op.id)
       if (known !== undefined) return known
-      const given = givenKey(op)
+      const given = givenKey(op) ?? currentScope()?.takeKey(op.path)
       const intent: Intent = { key: given ?? mint(), minted: given === undefined, attempts: 0, outcomeUnknown: false }
       byId.set(op.id, intent)
       for (const oldest of byId.keys()) {

@@ -71,7 +71,13 @@ test('a final error is stored in the one transaction: its work is undone, its ke
   expect(first.error).toMatchObject({
     message: 'sold out',
     code: -32009,
-    data: { code: 'CONFLICT', httpStatus: 409, path: 'sell', cause: { name: 'SoldOut', item: 'tea' } },
+    data: {
+      code: 'CONFLICT',
+      httpStatus: 409,
+      path: 'sell',
+      cause: { name: 'SoldOut', item: 'tea' },
+      input: { '~idempotency': { key, attempt: 1 } },
+    },
   })
   expect(first.error?.data).not.toHaveProperty('stack')
   for (const attempt of [2, 3]) {

@@ -1,0 +1,25 @@
+/** Whatever surrounds a call and knows its intent better than the call does: a form, or one `mutate()` of TanStack Query. */
+export interface IntentScope {
+  /** The key for the next mutation that is called in it. */
+  takeKey(path: string): string
+}
+
+/** On `globalThis`, and registered: another copy of this package has to find it. */
+const SCOPE = Symbol.for('trpc-idempotency.scope')
+
+const holder = globalThis as { [SCOPE]?: IntentScope | undefined }
+
+export function currentScope(): IntentScope | undefined {
+  return holder[SCOPE]
+}
+
+/** Runs a function in a scope. Only what it calls before it first waits is in it: what comes later could be anybody's. */
+export function runInScope<T>(scope: IntentScope, run: () => T): T {
+  const outer = holder[SCOPE]
+  holder[SCOPE] = scope
+  try {
+    return run()
+  } finally {
+    holder[SCOPE] = outer
+  }
+}
