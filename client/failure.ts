@@ -1,6 +1,6 @@
 import { TRPCClientError } from '@trpc/client'
 import type { AttemptOutcome } from '../wire/errorData.js'
-import type { Reason } from '../wire/sameKeyAgain.js'
+import type { Reason } from '../wire/reasons.js'
 import type { Intent } from './intents.js'
 import type { Verdict } from './judge.js'
 
@@ -31,12 +31,19 @@ export function idempotencyErrorOf(error: unknown): IdempotencyFailure | undefin
   return meta?.[META] as IdempotencyFailure | undefined
 }
 
+/** What is known of the last attempt. */
+export type Known = Omit<Verdict, 'again'>
+
+/**
+ * Whether a mutation that failed may have been executed. Only sending the same key again decides: do not let the user
+ * start anew, nor tell that nothing happened.
+ */
+export function isOutcomeUnknown(error: unknown): boolean {
+  return idempotencyErrorOf(error)?.outcome === 'UNKNOWN'
+}
+
 /** The error that the caller sees, with all that is known of the intent. */
-export function failed(
-  error: Error,
-  intent: Intent,
-  { attemptOutcome, said }: Pick<Verdict, 'attemptOutcome' | 'said'>,
-): TRPCClientError<never> {
+export function failed(error: Error, intent: Intent, { attemptOutcome, said }: Known): TRPCClientError<never> {
   const failure: IdempotencyFailure = {
     key: intent.key,
     attempts: intent.attempts,
@@ -47,19 +54,15 @@ export function failed(
   return TRPCClientError.from(error, { meta: { [META]: failure } })
 }
 
-/** The error of a caller who aborted. Its cause is an `AbortError`, as it is without this link. */
-export function aborted(path: string, intent: Intent): TRPCClientError<never> {
+/** The error of a caller who aborted. It is an `AbortError`, as it is without this link. */
+export function aborted(path: string, intent: Intent): Error {
   const known = intent.outcomeUnknown
     ? 'it may have been executed; send it again with the same idempotency key to find out'
     : 'it was not executed'
-  const error = new DOMException(`${path} was aborted: ${known}.`, 'AbortError')
-  const attemptOutcome = intent.outcomeUnknown ? 'UNKNOWN' : 'NOT_EXECUTED'
-  return failed(error, intent, { attemptOutcome, said: undefined })
+  return new DOMException(`${path} was aborted: ${known}.`, 'AbortError')
 }
 
 /** What is wrong with an ending link that was to send the key, and did not. */
-export function unprotected(path: string, what: 'sent' | 'executed'): Error {
-  return new Error(
-    `${path} was ${what} without its idempotency key, by an ending link that lacks headers: idempotencyHeaders(...).`,
-  )
+export function unprotected(path: string): Error {
+  return new Error(`${path} was sent without its key: the ending link lacks headers: idempotencyHeaders(...).`)
 }

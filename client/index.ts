@@ -1,5 +1,6 @@
 export type { AttemptOutcome, IdempotencyErrorData } from '../wire/errorData.js'
-export type { Reason } from '../wire/sameKeyAgain.js'
-export { type IdempotencyFailure, idempotencyErrorOf } from './failure.js'
+export type { Reason } from '../wire/reasons.js'
+export type { IdempotencyEvent } from './events.js'
+export { type IdempotencyFailure, idempotencyErrorOf, isOutcomeUnknown } from './failure.js'
 export { type HeaderRequest, idempotencyHeaders } from './headers.js'
 export { type IdempotencyLinkOptions, idempotencyLink, type MutationOptions } from './link.js'

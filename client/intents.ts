@@ -50,10 +50,7 @@ export function createIntents(): Intents {
       const given = givenKey(op) ?? currentScope()?.takeKey(op.path)
       const intent: Intent = { key: given ?? mint(), minted: given === undefined, attempts: 0, outcomeUnknown: false }
       byId.set(op.id, intent)
-      for (const oldest of byId.keys()) {
-        if (byId.size <= MOST_KEPT) break
-        byId.delete(oldest)
-      }
+      if (byId.size > MOST_KEPT) byId.delete(byId.keys().next().value as number)
       return intent
     },
     end(op) {
@@ -73,7 +70,5 @@ function givenKey(op: Operation): string | undefined {
   const key = op.context['idempotencyKey']
   if (typeof key === 'string' && KEY_PATTERN.test(key)) return key
   // A key that is present and undefined is a forgotten one. A fresh key in its place would send the intent twice.
-  throw new TypeError(
-    `${op.path}: context.idempotencyKey must be a UUIDv7 in lower case, got ${typeof key === 'string' ? `'${key}'` : String(key)}`,
-  )
+  throw new TypeError(`${op.path}: context.idempotencyKey must be a UUIDv7 in lower case, got ${String(key)}`)
 }

@@ -1,6 +1,6 @@
 import { TRPC_ERROR_CODES_BY_NUMBER } from '@trpc/server/rpc'
+import { AFTER_DELAY } from '../wire/afterDelay.js'
 import { type AttemptOutcome, type IdempotencyErrorData, readErrorData } from '../wire/errorData.js'
-import { SAME_KEY_AGAIN } from '../wire/sameKeyAgain.js'
 import type { HeaderState } from './carrier.js'
 import type { Intent } from './intents.js'
 
@@ -10,10 +10,8 @@ export interface Verdict {
   again: boolean
   /** What is known of the effect of this attempt. */
   attemptOutcome: AttemptOutcome
-  /** Whether, after this answer, the operation may have been executed by this attempt or another. */
-  leavesOutcomeUnknown: boolean
   /** What the server said of idempotency, where it did. */
-  said: IdempotencyErrorData | undefined
+  said?: IdempotencyErrorData | undefined
 }
 
 /**
@@ -28,46 +26,45 @@ const INDEFINITE = new Set(['INTERNAL_SERVER_ERROR', 'TIMEOUT', 'CLIENT_CLOSED_R
 /**
  * Judges a failed attempt.
  *
- * @param error what the next link reported; `undefined` where it completed without an answer, as tRPC's own links can
- * @param minted whether the key was made for this very call
+ * @param error what the next link reported
+ * @param state what became of the key, where it was to travel in a header
  */
-function judge(error: { shape?: unknown } | undefined, minted: boolean): Verdict {
-  const shape = error?.shape as { code?: unknown; data?: unknown } | null | undefined
+export function judge(error: { shape?: unknown }, state?: HeaderState): Verdict {
+  // Refused by `idempotencyHeaders`, and with it the whole request.
+  if (state === 'refused') return { again: false, attemptOutcome: 'NOT_EXECUTED' }
+  const verdict = judgeShape(error.shape as Shape)
+  // Nobody asked for the key, so nothing makes a repeat safe.
+  if (state === 'waiting') verdict.again = false
+  return verdict
+}
+
+type Shape = { code?: unknown; data?: { code?: unknown } } | null | undefined
+
+function judgeShape(shape: Shape): Verdict {
   const said = readErrorData(shape?.data)
   if (said?.reason !== undefined) {
-    return {
-      again: SAME_KEY_AGAIN[said.reason] === 'after a delay',
-      attemptOutcome: said.attemptOutcome,
-      // In flight: this attempt did nothing, but another attempt at the same operation is running. Too old: the server
-      // has forgotten, so it cannot say that the key was never executed; only its maker can, who knows that it is new.
-      leavesOutcomeUnknown:
-        said.attemptOutcome === 'UNKNOWN' || said.reason === 'IN_FLIGHT' || (said.reason === 'KEY_TOO_OLD' && !minted),
-      said,
-    }
+    return { again: Object.hasOwn(AFTER_DELAY, said.reason), attemptOutcome: said.attemptOutcome, said }
   }
   const code = codeOf(shape?.code)
-  if (code === undefined) {
-    return { again: true, attemptOutcome: 'UNKNOWN', leavesOutcomeUnknown: true, said: undefined }
-  }
-  const attemptOutcome = said?.attemptOutcome ?? (INDEFINITE.has(code) ? 'UNKNOWN' : 'NOT_EXECUTED')
+  if (code === undefined) return { again: true, attemptOutcome: 'UNKNOWN' }
   return {
     // It shares its number with those that pass, and never does.
-    again: PASSING.has(code) && (shape?.data as { code?: unknown } | undefined)?.code !== 'NOT_IMPLEMENTED',
-    attemptOutcome,
-    leavesOutcomeUnknown: attemptOutcome === 'UNKNOWN',
+    again: PASSING.has(code) && shape?.data?.code !== 'NOT_IMPLEMENTED',
+    attemptOutcome: said?.attemptOutcome ?? (INDEFINITE.has(code) ? 'UNKNOWN' : 'NOT_EXECUTED'),
     said,
   }
 }
 
-/** The same for an attempt that carries its key in a header, if it came to that. */
-export function judgeCarried(error: { shape?: unknown } | undefined, minted: boolean, state?: HeaderState): Verdict {
-  // Refused by `idempotencyHeaders`, and with it the whole request.
-  if (state === 'refused') {
-    return { again: false, attemptOutcome: 'NOT_EXECUTED', leavesOutcomeUnknown: false, said: undefined }
-  }
-  const verdict = judge(error, minted)
-  // Nobody asked for the key, so nothing makes a repeat safe.
-  return state === 'waiting' ? { ...verdict, again: false } : verdict
+/** Whether, after such an answer, the operation may have been executed by this attempt or another. */
+export function leavesOutcomeUnknown({ attemptOutcome, said }: Verdict, minted: boolean): boolean {
+  return (
+    attemptOutcome === 'UNKNOWN' ||
+    // This attempt did nothing, but another attempt at the same operation is running.
+    said?.reason === 'IN_FLIGHT' ||
+    // The server has forgotten, so it cannot say that the key was never executed; only its maker can, who knows that it
+    // is new.
+    (said?.reason === 'KEY_TOO_OLD' && !minted)
+  )
 }
 
 /** Longer than any proxy on the way keeps a request that it delivers twice. */

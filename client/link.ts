@@ -1,9 +1,13 @@
 import { type Operation, TRPCClientError, type TRPCLink } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
 import { observable } from '@trpc/server/observable'
-import { sendUntilAnswered } from './attempts.js'
-import { createIntents, type Intent, type Intents } from './intents.js'
-import { type IdempotencyLinkOptions, readLinkOptions } from './options.js'
+import { type Sender, sendUntilAnswered } from './attempts.js'
+import { retryBudget } from './budget.js'
+import { checkOptions } from './checkOptions.js'
+import { type IdempotencyEvent, tell } from './events.js'
+import { createIntents, type Intent } from './intents.js'
+import { DEFAULT_RETRY_BUDGET, type IdempotencyLinkOptions, policies } from './options.js'
+import { retrierBelowWarning } from './retrierBelow.js'
 
 export type { IdempotencyLinkOptions, MutationOptions } from './options.js'
 
@@ -13,14 +17,28 @@ export type { IdempotencyLinkOptions, MutationOptions } from './options.js'
  *
  * A caller may bring a key: `mutate(input, { context: { idempotencyKey } })`.
  *
- * @throws TypeError where an option is out of bounds; the message names option, bound and value
+ * @throws TypeError in development, where an option is wrong; the message names option, bound and value
  */
 export function idempotencyLink<Router extends AnyTRPCRouter>(
   options: IdempotencyLinkOptions<Router>,
 ): TRPCLink<Router> {
-  const { policyOf, carrier } = readLinkOptions(options)
+  let watch: Sender['watch']
+  // Written out, because bundlers know this expression and leave out what it guards.
+  if (typeof process !== 'undefined' && process.env['NODE_ENV'] !== 'production') {
+    checkOptions(options)
+    watch = retrierBelowWarning()
+  }
+  const policyOf = policies(options)
+  const { carrier = 'input', journal, onEvent } = options
   return () => {
-    const intents = createIntents()
+    const sender: Sender = {
+      intents: createIntents(),
+      budget: retryBudget(options.retryBudget ?? DEFAULT_RETRY_BUDGET),
+      carrier,
+      journal,
+      watch,
+      report: (event) => tell<IdempotencyEvent>(onEvent, event),
+    }
     return ({ op, next }) => {
       if (op.type !== 'mutation') return next(op)
       const policy = policyOf(op.path)
@@ -29,22 +47,15 @@ export function idempotencyLink<Router extends AnyTRPCRouter>(
         let intent: Intent
         try {
           if (policy === undefined) throw unlisted(op)
-          intent = intentOf(op, intents)
+          intent = sender.intents.of(op)
         } catch (error) {
           observer.error(TRPCClientError.from(error as TypeError))
           return
         }
-        return sendUntilAnswered({ op, intent, intents, policy, carrier, next }, observer)
+        return sendUntilAnswered({ op, intent, policy, next, sender }, observer)
       })
     }
   }
-}
-
-function intentOf(op: Operation, intents: Intents): Intent {
-  if (op.input instanceof ReadableStream) {
-    throw new TypeError(`${op.path}: a stream can be sent only once, so it cannot be retried; send a Blob`)
-  }
-  return intents.of(op)
 }
 
 /** A caller who brings a key counts on it. A mutation that is not listed would run without. */

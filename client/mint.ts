@@ -12,7 +12,8 @@ export function mintKey(birth: number): string {
   const random = Array.from(crypto.getRandomValues(new Uint8Array(10)), (byte) => hex(byte + 256).slice(1)).join('')
   // The version, 7, and the variant: two bits of the digit are 10, the other two are random.
   const variant = hex(8 + (Number.parseInt(random.slice(6, 8), 16) % 4))
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${random.slice(0, 3)}-${variant}${random.slice(3, 6)}-${random.slice(8)}`
+  const digits = `${time}7${random.slice(0, 3)}${variant}${random.slice(3, 6)}${random.slice(8)}`
+  return digits.replace(/(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
 
 function hex(whole: number): string {

@@ -1,11 +1,14 @@
 import type { AnyTRPCRouter } from '@trpc/server'
 import type { Carrier } from './carrier.js'
+import type { IdempotencyEvent } from './events.js'
+import type { LinkJournal } from './journal.js'
 import type { IdempotentPaths, OtherMutationPaths } from './mutations.js'
 
 /** How one mutation is retried, where it differs from the link's own options. */
 export interface MutationOptions {
   maxAttempts?: number
   attemptTimeoutMs?: number
+  deadlineMs?: number
 }
 
 /** Without any idempotent path, nothing can be listed; a mapped type without properties would let anything pass. */
@@ -29,17 +32,35 @@ export interface IdempotencyLinkOptions<Router extends AnyTRPCRouter> {
   maxAttempts?: number
   /** Milliseconds after which an attempt without an answer is given up and repeated. Default 30,000. */
   attemptTimeoutMs?: number
+  /** Milliseconds after which a call ends, whatever is left to try: all attempts, delays and pauses. Default 120,000. */
+  deadlineMs?: number
   /** Upper bound in milliseconds of the random delay before the second attempt; it doubles from there. Default 250. */
   baseDelayMs?: number
-  /** Upper bound in milliseconds of any delay. Default 10,000. */
+  /** Upper bound in milliseconds of any delay, one that the server names included. Default 10,000. */
   maxDelayMs?: number
+  /** How many retries of all its mutations the client can make in a burst; as many come back in a minute. Default 30. */
+  retryBudget?: number
+  /** Told of every attempt, delay and end. It observes: an error of its own is logged, and changes nothing. */
+  onEvent?: (event: IdempotencyEvent) => void
+  /** Keeps intents over the end of a page: `intentJournal(...)`. */
+  journal?: LinkJournal
 }
 
 export interface RetryPolicy {
   maxAttempts: number
   attemptTimeoutMs: number
+  deadlineMs: number
   baseDelayMs: number
   maxDelayMs: number
+}
+
+/** The options as they are without their types' help. */
+export type GivenOptions = Partial<RetryPolicy> & {
+  mutations: unknown
+  carrier?: unknown
+  retryBudget?: unknown
+  onEvent?: unknown
+  journal?: unknown
 }
 
 const DEFAULTS: RetryPolicy = {
@@ -49,78 +70,38 @@ const DEFAULTS: RetryPolicy = {
   // tRPC has no timeout of its own. Longer than a duplicate waits on the server and than proxies wait (nginx: 60 s is
   // their limit, not their habit); a slow first attempt that goes on is harmless, because the second one waits for it.
   attemptTimeoutMs: 30_000,
+  // Four attempts that hang. Who still looks at the page has long pressed something else, and wants to know where he is.
+  deadlineMs: 120_000,
   // A quarter of a second is about what a retry by hand would take, and is past most connection resets.
   baseDelayMs: 250,
   // Past ten seconds a longer pause spares the server nothing that full jitter did not spare it before.
   maxDelayMs: 10_000,
 }
 
-/** The longest delay that timers of browsers and Node.js can hold; a longer one fires at once. */
-const LONGEST_TIMER_MS = 2_147_483_647
-
-const BOUNDS: { [Name in keyof RetryPolicy]: { least: number; most: number } } = {
-  maxAttempts: { least: 1, most: 100 },
-  attemptTimeoutMs: { least: 1, most: LONGEST_TIMER_MS },
-  baseDelayMs: { least: 0, most: LONGEST_TIMER_MS },
-  maxDelayMs: { least: 0, most: LONGEST_TIMER_MS },
-}
+/**
+ * A page has a handful of mutations under way; each may be retried as often as its policy says while a server restarts.
+ * One that goes on failing is then asked every two seconds by each client, whatever the user tries.
+ */
+export const DEFAULT_RETRY_BUDGET = 30
 
 /** Which mutations the link cares for, and how: `undefined` for a path that is not its own. */
 export type PolicyOf = (path: string) => RetryPolicy | undefined
 
-export interface LinkSettings {
-  policyOf: PolicyOf
-  carrier: Carrier
-}
-
-/**
- * Checks the options once and fills in the defaults.
- *
- * @throws TypeError that names the option, its bounds and the value
- */
-export function readLinkOptions(
-  options: { mutations: unknown; carrier?: unknown } & Partial<RetryPolicy>,
-): LinkSettings {
-  const { mutations, carrier = 'input' } = options
-  if (carrier !== 'input' && carrier !== 'header') {
-    throw new TypeError(`idempotencyLink: carrier must be 'input' or 'header', got ${print(carrier)}`)
-  }
-  return { policyOf: readMutations(mutations, policyFrom(options, DEFAULTS, '')), carrier }
-}
-
-function readMutations(mutations: unknown, general: RetryPolicy): PolicyOf {
+/** Fills in the defaults. */
+export function policies({ mutations, ...options }: GivenOptions): PolicyOf {
+  const general = policyFrom(options, DEFAULTS)
   if (mutations === 'all') return () => general
-  if (typeof mutations !== 'object' || mutations === null || Array.isArray(mutations)) {
-    throw new TypeError(
-      `idempotencyLink: mutations must be 'all' or an object of paths such as { 'order.create': true }, got ${print(mutations)}`,
-    )
-  }
-  const policies = new Map<string, RetryPolicy>()
-  for (const [path, own] of Object.entries(mutations)) {
-    if (own !== true && (typeof own !== 'object' || own === null)) {
-      throw new TypeError(`idempotencyLink: mutations['${path}'] must be true or an object, got ${print(own)}`)
-    }
-    policies.set(path, own === true ? general : policyFrom(own, general, `mutations['${path}'].`))
-  }
-  return (path) => policies.get(path)
+  const listed = new Map(
+    Object.entries(mutations as Record<string, true | MutationOptions>).map(([path, own]) => [
+      path,
+      policyFrom(own === true ? {} : own, general),
+    ]),
+  )
+  return (path) => listed.get(path)
 }
 
-function policyFrom(given: Partial<RetryPolicy>, defaults: RetryPolicy, where: string): RetryPolicy {
+function policyFrom(given: Partial<RetryPolicy>, defaults: RetryPolicy): RetryPolicy {
   const policy = { ...defaults }
-  for (const name of Object.keys(BOUNDS) as (keyof RetryPolicy)[]) {
-    const value: unknown = given[name]
-    if (value === undefined) continue
-    const { least, most } = BOUNDS[name]
-    if (!Number.isInteger(value) || (value as number) < least || (value as number) > most) {
-      throw new TypeError(
-        `idempotencyLink: ${where}${name} must be a whole number from ${least} to ${most}, got ${print(value)}`,
-      )
-    }
-    policy[name] = value as number
-  }
+  for (const name of Object.keys(defaults) as (keyof RetryPolicy)[]) policy[name] = given[name] ?? defaults[name]
   return policy
-}
-
-function print(value: unknown): string {
-  return typeof value === 'string' ? `'${value}'` : Array.isArray(value) ? 'an array' : String(value)
 }

@@ -1,6 +1,6 @@
 import type { AttemptOutcome } from '../wire/errorData.js'
+import type { Reason } from '../wire/reasons.js'
 import { REASONS } from '../wire/reasons.js'
-import type { Reason } from '../wire/sameKeyAgain.js'
 
 export interface IdempotencyErrorOptions {
   /** Where it is not what the reason says by itself. */

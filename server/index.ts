@@ -1,5 +1,5 @@
 export type { AttemptOutcome, IdempotencyErrorData } from '../wire/errorData.js'
-export type { Reason } from '../wire/sameKeyAgain.js'
+export type { Reason } from '../wire/reasons.js'
 export type { RequestHeaders } from './call/headers.js'
 export { originalInput } from './call/originalInput.js'
 export type { IdempotencyContext, LeaseContext } from './context.js'

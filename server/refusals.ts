@@ -1,4 +1,4 @@
-import type { Reason } from '../wire/sameKeyAgain.js'
+import type { Reason } from '../wire/reasons.js'
 import type { Operation } from './engine/record.js'
 import type { Storable } from './engine/result.js'
 import { IdempotencyError, type IdempotencyErrorOptions } from './errors.js'

@@ -1,5 +1,4 @@
 import type { AttemptOutcome } from './errorData.js'
-import { type Reason, SAME_KEY_AGAIN, type SameKeyAgain } from './sameKeyAgain.js'
 
 /** What one reason means, on either end. */
 export interface ReasonRow {
@@ -7,55 +6,31 @@ export interface ReasonRow {
   readonly code: string
   /** What the reason says unless the error says otherwise. */
   readonly attemptOutcome: AttemptOutcome
-  readonly sameKeyAgain: SameKeyAgain
+  /** Whether the client may send the same key again: by itself after a delay, only after a person acted, or never. */
+  readonly sameKeyAgain: 'after a delay' | 'after an operator' | 'never'
 }
 
 /**
- * The table of reasons, read before any code is: the server takes the tRPC code from it, a client takes from it whether
- * to retry.
+ * Every reason for which the server refuses or fails an idempotent call. The table is read before any code is: the
+ * server takes the tRPC code from it, a client takes from it whether to retry.
  */
 export const REASONS = {
-  KEY_MISSING: { code: 'BAD_REQUEST', attemptOutcome: 'NOT_EXECUTED', sameKeyAgain: SAME_KEY_AGAIN.KEY_MISSING },
-  KEY_INVALID: { code: 'BAD_REQUEST', attemptOutcome: 'NOT_EXECUTED', sameKeyAgain: SAME_KEY_AGAIN.KEY_INVALID },
-  KEY_FROM_FUTURE: {
-    code: 'BAD_REQUEST',
-    attemptOutcome: 'NOT_EXECUTED',
-    sameKeyAgain: SAME_KEY_AGAIN.KEY_FROM_FUTURE,
-  },
-  KEY_REUSED: {
-    code: 'UNPROCESSABLE_CONTENT',
-    attemptOutcome: 'NOT_EXECUTED',
-    sameKeyAgain: SAME_KEY_AGAIN.KEY_REUSED,
-  },
-  KEY_TOO_OLD: {
-    code: 'PRECONDITION_FAILED',
-    attemptOutcome: 'NOT_EXECUTED',
-    sameKeyAgain: SAME_KEY_AGAIN.KEY_TOO_OLD,
-  },
-  DIGEST_INVALID: { code: 'BAD_REQUEST', attemptOutcome: 'NOT_EXECUTED', sameKeyAgain: SAME_KEY_AGAIN.DIGEST_INVALID },
-  SCOPE_MISSING: { code: 'UNAUTHORIZED', attemptOutcome: 'NOT_EXECUTED', sameKeyAgain: SAME_KEY_AGAIN.SCOPE_MISSING },
-  IN_FLIGHT: { code: 'CONFLICT', attemptOutcome: 'NOT_EXECUTED', sameKeyAgain: SAME_KEY_AGAIN.IN_FLIGHT },
-  LEASE_LOST: { code: 'CONFLICT', attemptOutcome: 'UNKNOWN', sameKeyAgain: SAME_KEY_AGAIN.LEASE_LOST },
-  STORE_UNAVAILABLE: {
-    code: 'SERVICE_UNAVAILABLE',
-    attemptOutcome: 'NOT_EXECUTED',
-    sameKeyAgain: SAME_KEY_AGAIN.STORE_UNAVAILABLE,
-  },
-  ABANDONED: { code: 'CONFLICT', attemptOutcome: 'UNKNOWN', sameKeyAgain: SAME_KEY_AGAIN.ABANDONED },
-  RESULT_NOT_STORABLE: {
-    code: 'INTERNAL_SERVER_ERROR',
-    attemptOutcome: 'NOT_EXECUTED',
-    sameKeyAgain: SAME_KEY_AGAIN.RESULT_NOT_STORABLE,
-  },
-  RESULT_TOO_LARGE: {
-    code: 'INTERNAL_SERVER_ERROR',
-    attemptOutcome: 'NOT_EXECUTED',
-    sameKeyAgain: SAME_KEY_AGAIN.RESULT_TOO_LARGE,
-  },
-  TRANSACTION_ESCAPED: {
-    code: 'INTERNAL_SERVER_ERROR',
-    attemptOutcome: 'UNKNOWN',
-    sameKeyAgain: SAME_KEY_AGAIN.TRANSACTION_ESCAPED,
-  },
-  NESTED: { code: 'INTERNAL_SERVER_ERROR', attemptOutcome: 'NOT_EXECUTED', sameKeyAgain: SAME_KEY_AGAIN.NESTED },
-} as const satisfies Record<Reason, ReasonRow>
+  KEY_MISSING: { code: 'BAD_REQUEST', attemptOutcome: 'NOT_EXECUTED', sameKeyAgain: 'never' },
+  KEY_INVALID: { code: 'BAD_REQUEST', attemptOutcome: 'NOT_EXECUTED', sameKeyAgain: 'never' },
+  KEY_FROM_FUTURE: { code: 'BAD_REQUEST', attemptOutcome: 'NOT_EXECUTED', sameKeyAgain: 'never' },
+  KEY_REUSED: { code: 'UNPROCESSABLE_CONTENT', attemptOutcome: 'NOT_EXECUTED', sameKeyAgain: 'never' },
+  KEY_TOO_OLD: { code: 'PRECONDITION_FAILED', attemptOutcome: 'NOT_EXECUTED', sameKeyAgain: 'never' },
+  DIGEST_INVALID: { code: 'BAD_REQUEST', attemptOutcome: 'NOT_EXECUTED', sameKeyAgain: 'never' },
+  SCOPE_MISSING: { code: 'UNAUTHORIZED', attemptOutcome: 'NOT_EXECUTED', sameKeyAgain: 'never' },
+  IN_FLIGHT: { code: 'CONFLICT', attemptOutcome: 'NOT_EXECUTED', sameKeyAgain: 'after a delay' },
+  LEASE_LOST: { code: 'CONFLICT', attemptOutcome: 'UNKNOWN', sameKeyAgain: 'after a delay' },
+  STORE_UNAVAILABLE: { code: 'SERVICE_UNAVAILABLE', attemptOutcome: 'NOT_EXECUTED', sameKeyAgain: 'after a delay' },
+  ABANDONED: { code: 'CONFLICT', attemptOutcome: 'UNKNOWN', sameKeyAgain: 'after an operator' },
+  RESULT_NOT_STORABLE: { code: 'INTERNAL_SERVER_ERROR', attemptOutcome: 'NOT_EXECUTED', sameKeyAgain: 'never' },
+  RESULT_TOO_LARGE: { code: 'INTERNAL_SERVER_ERROR', attemptOutcome: 'NOT_EXECUTED', sameKeyAgain: 'never' },
+  TRANSACTION_ESCAPED: { code: 'INTERNAL_SERVER_ERROR', attemptOutcome: 'UNKNOWN', sameKeyAgain: 'never' },
+  NESTED: { code: 'INTERNAL_SERVER_ERROR', attemptOutcome: 'NOT_EXECUTED', sameKeyAgain: 'never' },
+} as const satisfies Record<string, ReasonRow>
+
+/** Why an idempotent call was refused or failed. */
+export type Reason = keyof typeof REASONS

@@ -58,6 +58,17 @@ test.each([
   expect(request?.headers['idempotency-key']).toBe(`"${first}","","${third}"`)
 })
 
+test('two calls that share one context object have a key each', async () => {
+  const done = { result: { data: 'done' } }
+  const server = await startScriptedServer([{ status: 200, body: [done, done] }])
+  const { create } = client(httpBatchLink({ url: server.url, headers: idempotencyHeaders() }), { carrier: 'header' })
+  const context = {}
+  await Promise.all([create.mutate(1, { context }), create.mutate(2, { context })])
+  const keys = String(server.requests[0]?.headers['idempotency-key']).split(',')
+  expect(new Set(keys).size).toBe(2)
+  expect(Reflect.ownKeys(context)).toEqual([])
+})
+
 test('a request without any key has no such header', async () => {
   const server = await startScriptedServer([success('done')])
   const { cancel } = client(httpLink({ url: server.url, headers: idempotencyHeaders({ 'x-own': '1' }) }), {
@@ -107,7 +118,7 @@ test('an ending link that sends no key is found out, whatever the server answers
   const { create } = client(httpLink({ url: server.url }), { carrier: 'header' })
   const succeeded = await caught(create.mutate({}))
   expect(succeeded.message).toBe(
-    'create was executed without its idempotency key, by an ending link that lacks headers: idempotencyHeaders(...).',
+    'create was sent without its key: the ending link lacks headers: idempotencyHeaders(...).',
   )
   expect(idempotencyErrorOf(succeeded)).toMatchObject({ attempts: 1, outcome: 'EXECUTED', attemptOutcome: 'EXECUTED' })
   const failed = await caught(create.mutate({}))

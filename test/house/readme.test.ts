@@ -30,7 +30,20 @@ test('every command of the README is a script, and every file that it links to e
 
 test('the README names every option, with its default', () => {
   for (const [file, names] of [
-    ['client/options.ts', ['mutations', 'maxAttempts', 'attemptTimeoutMs', 'baseDelayMs', 'maxDelayMs', 'carrier']],
+    [
+      'client/options.ts',
+      [
+        'mutations',
+        'maxAttempts',
+        'attemptTimeoutMs',
+        'baseDelayMs',
+        'maxDelayMs',
+        'carrier',
+        'deadlineMs',
+        'retryBudget',
+      ],
+    ],
+    ['client/options.ts', ['onEvent']],
     ['server/options.ts', ['serializer', 'retentionMs', 'skewMs', 'schema', 'waitMs', 'claimWaitMs', 'timeoutMs']],
     ['server/options.ts', ['maxWaitMs', 'isolationLevel', 'maxReruns', 'maxResultBytes', 'storeError', 'headers']],
   ] as const) {

@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { listen } from './httpServer.js'
 
 /** What the server answers to one request. */
-export type Scripted = { status: number; body: unknown } | 'hang'
+export type Scripted = { status: number; body: unknown; headers?: Record<string, string> } | 'hang'
 
 export interface ScriptedServer {
   url: string
@@ -18,7 +18,7 @@ export async function startScriptedServer(script: Scripted[]): Promise<ScriptedS
     const turn = script[Math.min(requests.length, script.length - 1)]
     requests.push({ path: request.url ?? '', headers: request.headers, body, at: performance.now() })
     if (turn === undefined || turn === 'hang') return
-    response.writeHead(turn.status, { 'content-type': 'application/json' })
+    response.writeHead(turn.status, { 'content-type': 'application/json', ...turn.headers })
     response.end(JSON.stringify(turn.body))
   })
   return { url: await listen(server), requests }

@@ -1,0 +1,17 @@
+/**
+ * Runs something as soon as the browser is not offline: at once, where it does not know or is none. `onLine` errs to one
+ * side alone: it can say yes without a connection, and says no only where there is none.
+ *
+ * @param onPause called where it has to wait
+ * @returns what stops the waiting; `undefined` where there was none
+ */
+export function whenOnline(run: () => void, onPause: () => void): (() => void) | undefined {
+  const { navigator, addEventListener, removeEventListener } = globalThis as Partial<typeof globalThis>
+  if (navigator?.onLine !== false || addEventListener === undefined) {
+    run()
+    return undefined
+  }
+  onPause()
+  addEventListener('online', run, { once: true })
+  return () => removeEventListener?.('online', run)
+}
