@@ -34,7 +34,3 @@ export function readErrorData(data: unknown): IdempotencyErrorData | undefined {
   }
   return read
 }
-
-function isAttemptOutcome(value: unknown): value is AttemptOutcome {
-  return typeof value === 'string' && /^(NOT_)?EXECUTED$|^UNKNOWN$/.test(value)
-}
