@@ -12,9 +12,11 @@ import { serve } from '../support/httpServer.js'
 import { charge, startProvider } from '../support/provider.js'
 import { rawCall, said } from '../support/rawCall.js'
 import { authed, shopIdempotency, t } from '../support/shop.js'
+import { proceduresHaveErrors } from '../support/trpcVersion.js'
 import { type Shop, untyped } from '../support/untypedClient.js'
 
 const db = useDatabase()
+const storesErrors = test.skipIf(!proceduresHaveErrors)
 
 type Lease = LeaseContext<Prisma.TransactionClient>
 
@@ -264,7 +266,7 @@ test('isDefinite decides which errors prove that nothing happened', async () => 
   expect(await row()).toMatchObject({ status: 'released' })
 })
 
-test('a final error is stored, and every attempt is answered with its very shape', async () => {
+storesErrors('a final error is stored, and every attempt is answered with its very shape', async () => {
   const { call, row } = await pay(
     'final',
     () => {
@@ -283,6 +285,11 @@ test('a final error is stored, and every attempt is answered with its very shape
   expect((await call(2)).text).toBe(first.text)
   expect(await db.runs('final')).toBe(1)
   expect(await row()).toMatchObject({ status: 'settled', result_kind: 'error' })
+})
+
+test.skipIf(proceduresHaveErrors)('storeError is refused with a tRPC that cannot answer in the stored shape', () => {
+  const lease = () => shopIdempotency(db.prisma).lease(authed, { storeError: () => true })
+  expect(lease).toThrow(/storeError needs a tRPC whose procedures have \.errors\(\), 11\.22 or later/)
 })
 
 test.each([

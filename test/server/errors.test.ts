@@ -8,6 +8,7 @@ import { useDatabase } from '../support/database/testDatabase.js'
 import { serve } from '../support/httpServer.js'
 import { rawCall, said } from '../support/rawCall.js'
 import { authed, type Context, OrderInput, shopIdempotency, t } from '../support/shop.js'
+import { endOfErrorFormatter } from '../support/trpcVersion.js'
 
 const db = useDatabase()
 const input = { item: 'tea', cents: 350 }
@@ -43,10 +44,10 @@ test.each([
 
 test('the router’s own error formatter has its say, and ours is added', async () => {
   const formatted = initTRPC.context<Context>().create({
-    errorFormatter: ({ shape, error }) => ({
-      ...shape,
-      data: { ...shape.data, requestId: 'r-1', cause: (error.cause as Error | undefined)?.name ?? null },
-    }),
+    errorFormatter: ({ shape, error }) => {
+      const cause = (error.cause as Error | undefined)?.name ?? null
+      return endOfErrorFormatter({ shape: { ...shape, data: { ...shape.data, requestId: 'r-1', cause } }, error })
+    },
   })
   const procedure = formatted.procedure.use(({ next }) => next({ ctx: { user: { id: 'x' } } }))
   const router = formatted.router({
@@ -57,7 +58,7 @@ test('the router’s own error formatter has its say, and ours is added', async 
       }),
   })
   const url = await serve(router)
-  const refused = await rawCall(url, { path: 'create' })
+  const refused = await rawCall(url, { path: 'create', input: {} })
   expect(refused.error?.data).toMatchObject({
     code: 'BAD_REQUEST',
     httpStatus: 400,

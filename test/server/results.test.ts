@@ -9,6 +9,7 @@ import { useDatabase } from '../support/database/testDatabase.js'
 import { serve } from '../support/httpServer.js'
 import { rawCall, said } from '../support/rawCall.js'
 import { authed, type Context, shopIdempotency, t } from '../support/shop.js'
+import { endOfErrorFormatter, proceduresHaveErrors } from '../support/trpcVersion.js'
 
 const db = useDatabase()
 
@@ -26,7 +27,7 @@ function plainRouter(make: () => unknown, options = {}) {
 
 /** The same with superjson on both sides. */
 function superjsonRouter(make: () => unknown) {
-  const s = initTRPC.context<Context>().create({ transformer: superjson })
+  const s = initTRPC.context<Context>().create({ transformer: superjson, errorFormatter: endOfErrorFormatter })
   const procedure = s.procedure.use(({ ctx, next }) => next({ ctx: { user: ctx.user ?? { id: '' } } }))
   return s.router({
     make: shopIdempotency(db.prisma, { serializer: superjson })
@@ -213,7 +214,8 @@ test('a result of exactly maxResultBytes is stored, and one byte more is refused
   expect(await db.orders()).toHaveLength(before)
 })
 
-test('a router with a transformer is refused when the serializer was left out', () => {
+// An older tRPC does not show a procedure which transformer its router has.
+test.skipIf(!proceduresHaveErrors)('a router with a transformer is refused when the serializer was left out', () => {
   const s = initTRPC.context<Context>().create({ transformer: superjson })
   const idempotency = shopIdempotency(db.prisma)
   const procedure = s.procedure.use(({ next }) => next({ ctx: { user: { id: 'x' } } }))

@@ -2,6 +2,7 @@ import { initTRPC, TRPCError } from '@trpc/server'
 import { createIdempotency, type RequestHeaders, type SharedOptions } from 'trpc-idempotency/server'
 import { z } from 'zod'
 import type { PrismaClient } from '../../generated/prisma/client.js'
+import { endOfErrorFormatter } from './trpcVersion.js'
 
 /** What the tests' servers know of a request: who sent it, by the header `x-user`. */
 export interface Context {
@@ -13,7 +14,7 @@ export interface Authed {
   user: { id: string }
 }
 
-export const t = initTRPC.context<Context>().create()
+export const t = initTRPC.context<Context>().create({ errorFormatter: endOfErrorFormatter })
 
 export const authed = t.procedure.use(({ ctx, next }) => {
   if (ctx.user === null) throw new TRPCError({ code: 'UNAUTHORIZED' })
