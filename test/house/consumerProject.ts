@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, readdir, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
@@ -81,7 +82,10 @@ async function unpack(tarball: string, library: string): Promise<void> {
 async function link(from: string, folder: string, name: string): Promise<void> {
   const target = path.join(folder, 'node_modules', name)
   await mkdir(path.dirname(target), { recursive: true })
-  await symlink(path.join(from, 'node_modules', name), target)
+  // npm keeps one copy, ours, of what both want in the same version.
+  const installed = [from, repository].map((place) => path.join(place, 'node_modules', name)).find(existsSync)
+  if (installed === undefined) throw new Error(`${name} is not installed`)
+  await symlink(installed, target)
 }
 
 async function filesIn(folder: string): Promise<string[]> {
