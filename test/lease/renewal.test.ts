@@ -6,6 +6,7 @@ import { createBarrier, passBarrier } from '../support/barrier.js'
 import { useDatabase } from '../support/database/testDatabase.js'
 import { nameOf, startDatabaseProxy } from '../support/databaseProxy.js'
 import { serve } from '../support/httpServer.js'
+import { disconnect } from '../support/prismaVersion.js'
 import { rawCall, said } from '../support/rawCall.js'
 import { authed, shopIdempotency, t } from '../support/shop.js'
 
@@ -14,7 +15,7 @@ const db = useDatabase()
 test('a holder none of whose renewals comes through for the length of a lease is told that it has to fear its loss', async () => {
   const proxy = await startDatabaseProxy(db.url)
   const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: proxy.url, max: 3 }) })
-  onTestFinished(() => prisma.$disconnect())
+  onTestFinished(() => disconnect(prisma))
   const inside = await createBarrier(1)
   const told: unknown[] = []
   let run = 0

@@ -6,6 +6,7 @@ import { PrismaClient } from '../../generated/prisma/client.js'
 import { useDatabase } from '../support/database/testDatabase.js'
 import { type Hook, nameOf, startDatabaseProxy } from '../support/databaseProxy.js'
 import { serve } from '../support/httpServer.js'
+import { disconnect } from '../support/prismaVersion.js'
 import { type Answer, rawCall, said } from '../support/rawCall.js'
 import { authed, OrderInput, shopIdempotency, t } from '../support/shop.js'
 
@@ -15,7 +16,7 @@ const input = { item: 'tea', cents: 350 }
 async function shopBehindProxy(label: string, options = {}) {
   const proxy = await startDatabaseProxy(db.url)
   const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: proxy.url, max: 3 }) })
-  onTestFinished(() => prisma.$disconnect())
+  onTestFinished(() => disconnect(prisma))
   const router = t.router({
     create: shopIdempotency(prisma, options)
       .transaction(authed)
@@ -95,7 +96,7 @@ test('a COMMIT that is lost every time ends after maxReruns, and its outcome is 
 test('once a COMMIT went unanswered, an error of the handler in the rerun does not make the outcome known', async () => {
   const proxy = await startDatabaseProxy(db.url)
   const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: proxy.url, max: 3 }) })
-  onTestFinished(() => prisma.$disconnect())
+  onTestFinished(() => disconnect(prisma))
   let run = 0
   const router = t.router({
     create: shopIdempotency(prisma)

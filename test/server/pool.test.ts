@@ -6,6 +6,7 @@ import { createBarrier } from '../support/barrier.js'
 import { useDatabase } from '../support/database/testDatabase.js'
 import { serve } from '../support/httpServer.js'
 import { startOrderProcess } from '../support/orderProcess.js'
+import { boundedWait, disconnect } from '../support/prismaVersion.js'
 import { rawCall, said } from '../support/rawCall.js'
 import { authed, OrderInput, shopIdempotency, t } from '../support/shop.js'
 
@@ -15,7 +16,7 @@ const input = { item: 'tea', cents: 350 }
 /** A client with a pool of this many connections, and a server on it. */
 async function shopWithPool(max: number, options = {}) {
   const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: db.url, max }) })
-  onTestFinished(() => prisma.$disconnect())
+  onTestFinished(() => disconnect(prisma))
   const idempotent = shopIdempotency(prisma, options).transaction(authed)
   const router = t.router({
     create: idempotent
@@ -62,8 +63,9 @@ test('a handler that queries its imported client with a pool of one: a clear err
 })
 
 test('a pool that has no connection to give in maxWaitMs: nothing was executed', async () => {
-  const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: db.url, max: 1 }) })
-  onTestFinished(() => prisma.$disconnect())
+  const pool = { connectionString: db.url, max: 1, ...boundedWait(100) }
+  const prisma = new PrismaClient({ adapter: new PrismaPg(pool) })
+  onTestFinished(() => disconnect(prisma))
   const router = t.router({
     create: shopIdempotency(prisma, { maxWaitMs: 100 })
       .transaction(authed)

@@ -6,6 +6,7 @@ import { PrismaClient } from '../../generated/prisma/client.js'
 import { useDatabase } from '../support/database/testDatabase.js'
 import { type DatabaseProxy, nameOf, startDatabaseProxy } from '../support/databaseProxy.js'
 import { serve } from '../support/httpServer.js'
+import { disconnect } from '../support/prismaVersion.js'
 import { rawCall } from '../support/rawCall.js'
 import { type Authed, authed, t } from '../support/shop.js'
 
@@ -15,7 +16,7 @@ const db = useDatabase()
 async function shopBehindProxy(inScope: () => Promise<void> = async () => undefined) {
   const proxy = await startDatabaseProxy(db.url)
   const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: proxy.url, max: 1 }) })
-  onTestFinished(() => prisma.$disconnect())
+  onTestFinished(() => disconnect(prisma))
   const scope = async ({ ctx }: { ctx: Authed }) => {
     if (ctx.user.id === 'alice') await inScope()
     return ctx.user.id

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import type { PrismaClient } from '../../generated/prisma/client.js'
 import { useDatabase } from '../support/database/testDatabase.js'
 import { serve } from '../support/httpServer.js'
+import { disconnect } from '../support/prismaVersion.js'
 import { rawCall, said } from '../support/rawCall.js'
 import { type Authed, authed, type Context, shopIdempotency, t } from '../support/shop.js'
 
@@ -305,7 +306,7 @@ test('the store is down: the table is missing, or inserting is forbidden. Nothin
     expect(said(forbidden)).toEqual({ reason: 'STORE_UNAVAILABLE', attemptOutcome: 'NOT_EXECUTED' })
     expect(await db.runs('revoked')).toBe(0)
   } finally {
-    await reader.$disconnect()
+    await disconnect(reader)
     await db.query(`drop owned by ${role}; drop role ${role}`)
   }
 })

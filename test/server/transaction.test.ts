@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { PrismaClient } from '../../generated/prisma/client.js'
 import { useDatabase } from '../support/database/testDatabase.js'
 import { serve } from '../support/httpServer.js'
+import { disconnect } from '../support/prismaVersion.js'
 import { rawCall } from '../support/rawCall.js'
 import { authed, OrderInput, shopIdempotency, t } from '../support/shop.js'
 
@@ -172,7 +173,7 @@ test('timeouts of the application that are shorter than ours stay as they are; l
     ['-c lock_timeout=9s -c statement_timeout=1min -c idle_in_transaction_session_timeout=1h', ['9s', '4s', '5s']],
   ] as const) {
     const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: db.url, options: own, max: 1 }) })
-    onTestFinished(() => prisma.$disconnect())
+    onTestFinished(() => disconnect(prisma))
     const [lock, statement, idle] = expected
     expect(await settingsInHandler(prisma)).toEqual([{ lock, statement, idle }])
   }

@@ -3,6 +3,7 @@ import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
 import { afterAll, beforeAll, inject } from 'vitest'
 import { PrismaClient } from '../../../generated/prisma/client.js'
+import { disconnect } from '../prismaVersion.js'
 import { runSql } from './runSql.js'
 
 /** A row of `idempotency_keys`, as the database has it. */
@@ -71,7 +72,7 @@ export function useDatabase({ poolSize = 20 } = {}): TestDatabase {
   })
 
   afterAll(async () => {
-    await database.prisma?.$disconnect()
+    if (database.prisma !== undefined) await disconnect(database.prisma)
     await pool?.end()
     await runSql(maintenanceUrl, `drop database if exists "${name}" with (force)`)
   })

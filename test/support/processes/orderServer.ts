@@ -7,9 +7,11 @@ import { PrismaClient } from '../../../generated/prisma/client.js'
 import { passBarrier } from '../barrier.js'
 import { contextOf } from '../httpServerContext.js'
 import type { OrderProcessOptions } from '../orderProcess.js'
+import { survivePrismasTimer } from '../prismaVersion.js'
 import { type Authed, authed, OrderInput, t } from '../shop.js'
 
 // A server process of its own: one idempotent mutation, and barriers where a test wants to hold it.
+survivePrismasTimer()
 const url = process.argv[2] ?? ''
 const options = JSON.parse(process.argv[3] ?? '{}') as OrderProcessOptions
 const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: url, max: 20 }) })
