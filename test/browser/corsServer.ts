@@ -6,12 +6,13 @@ import { createIdempotency, idempotencyResponseMeta } from 'trpc-idempotency/ser
 import { z } from 'zod'
 import type { PrismaClient } from '../../generated/prisma/client.js'
 import { listen } from '../support/httpServer.js'
+import { endOfErrorFormatter } from '../support/trpcVersion.js'
 
 interface Context {
   headers: IncomingHttpHeaders
 }
 
-const t = initTRPC.context<Context>().create()
+const t = initTRPC.context<Context>().create({ errorFormatter: endOfErrorFormatter })
 
 function corsRouter(prisma: PrismaClient) {
   const idempotency = createIdempotency({

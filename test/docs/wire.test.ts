@@ -11,6 +11,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { useDatabase } from '../support/database/testDatabase.js'
 import { listen } from '../support/httpServer.js'
+import { endOfErrorFormatter } from '../support/trpcVersion.js'
 
 const db = useDatabase()
 const page = readFileSync(path.resolve(import.meta.dirname, '../../docs/wire.md'), 'utf8')
@@ -20,7 +21,7 @@ interface Context {
 }
 
 async function serveShop(): Promise<string> {
-  const t = initTRPC.context<Context>().create({ isDev: false })
+  const t = initTRPC.context<Context>().create({ isDev: false, errorFormatter: endOfErrorFormatter })
   const idempotency = createIdempotency({
     prisma: db.prisma,
     scope: ({ ctx }: { ctx: Context }) => ctx.headers.authorization ?? '',

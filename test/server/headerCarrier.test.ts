@@ -11,6 +11,7 @@ import { useDatabase } from '../support/database/testDatabase.js'
 import { listen } from '../support/httpServer.js'
 import { type Answer, read, said } from '../support/rawCall.js'
 import { OrderInput } from '../support/shop.js'
+import { endOfErrorFormatter } from '../support/trpcVersion.js'
 
 const db = useDatabase()
 const order = { item: 'tea', cents: 350 }
@@ -19,7 +20,7 @@ interface Context {
   headers: IncomingHttpHeaders
 }
 
-const t = initTRPC.context<Context>().create()
+const t = initTRPC.context<Context>().create({ errorFormatter: endOfErrorFormatter })
 
 function shop(headers?: (call: { ctx: Context }) => RequestHeaders | undefined) {
   const idempotency = createIdempotency({

@@ -15,6 +15,7 @@ import { useDatabase } from '../support/database/testDatabase.js'
 import { type Fault, startFaultProxy } from '../support/faultProxy.js'
 import { listen } from '../support/httpServer.js'
 import { type Answer, read, said } from '../support/rawCall.js'
+import { endOfErrorFormatter } from '../support/trpcVersion.js'
 
 const db = useDatabase()
 
@@ -22,7 +23,7 @@ interface Context {
   headers: IncomingHttpHeaders
 }
 
-const t = initTRPC.context<Context>().create()
+const t = initTRPC.context<Context>().create({ errorFormatter: endOfErrorFormatter })
 
 /** What a handler saw of a form: its fields, and of its files name, type and text. */
 async function seen(form: FormData): Promise<unknown[]> {

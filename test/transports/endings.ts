@@ -3,7 +3,7 @@ import {
   httpBatchLink,
   httpBatchStreamLink,
   httpLink,
-  localLink,
+  unstable_localLink as localLink, // its name in the oldest tRPC too
   splitLink,
   wsLink,
 } from '@trpc/client'

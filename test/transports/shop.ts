@@ -3,6 +3,7 @@ import { createIdempotency, type IdempotencyContext, type Serializer } from 'trp
 import { z } from 'zod'
 import type { TestDatabase } from '../support/database/testDatabase.js'
 import { type Context, OrderInput } from '../support/shop.js'
+import { endOfErrorFormatter } from '../support/trpcVersion.js'
 
 export interface ShopOptions {
   db: TestDatabase
@@ -17,11 +18,11 @@ export function shopRouter(options: ShopOptions) {
   const procedures = shopProcedures(options)
   const { t } = procedures
   return t.router({
-    shop: t.router({
+    shop: {
       order: t.router({ create: create(procedures), confirm: confirm(procedures) }),
       pay: pay(procedures),
       stock: lazy(() => import('./stock.js').then(({ stockRouter }) => stockRouter(procedures))),
-    }),
+    },
   })
 }
 
@@ -105,5 +106,5 @@ function initShop(transformer: Serializer | undefined) {
   return initTRPC
     .context<Context>()
     .meta<{ path: string }>()
-    .create(transformer === undefined ? {} : { transformer })
+    .create({ errorFormatter: endOfErrorFormatter, ...(transformer && { transformer }) })
 }
