@@ -7,6 +7,13 @@ const door = {
 
 export default [
   { ...door, name: 'the link', import: '{ idempotencyLink, idempotencyErrorOf, isOutcomeUnknown }', limit: '3 kB' },
+  {
+    ...door,
+    name: 'a journal in IndexedDB, beside the link',
+    path: 'dist/client/journal/index.js',
+    import: '{ indexedDBJournal, resumeIntents }',
+    limit: '2 kB',
+  },
   // What only some applications import, and a bundler leaves out of the others.
   { ...door, name: 'the link and its header carrier', limit: '3.6 kB' },
 ]

@@ -8,6 +8,7 @@ export default defineConfig({
   resolve: {
     alias: {
       'trpc-idempotency/client': source('client/index.ts'),
+      'trpc-idempotency/journal': source('client/journal/index.ts'),
       'trpc-idempotency/server': source('server/index.ts'),
       'trpc-idempotency/wire': source('wire/index.ts'),
     },

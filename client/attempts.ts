@@ -6,8 +6,8 @@ import { delayMs, retryAfterMs } from './delay.js'
 import type { IdempotencyEvent } from './events.js'
 import { aborted, failed, type Known, unprotected } from './failure.js'
 import type { Intent, Intents } from './intents.js'
-import type { LinkJournal } from './journal.js'
 import { judge, leavesOutcomeUnknown, mayBeRenamed } from './judge.js'
+import type { LinkJournal } from './linkJournal.js'
 import { whenOnline } from './online.js'
 import type { RetryPolicy } from './options.js'
 
@@ -59,10 +59,8 @@ export function sendUntilAnswered(
     stopWaiting()
     clearTimeout(deadline)
     op.signal?.removeEventListener('abort', onAbort)
-    if (!intent.outcomeUnknown) {
-      intents.end(op)
-      journal?.end(intent.key)
-    }
+    if (!intent.outcomeUnknown) intents.end(op)
+    journal?.end(intent)
     tell()
   }
   const giveUp = (error: Error): void =>
@@ -76,6 +74,11 @@ export function sendUntilAnswered(
   const noAnswer = (ms: number): Error => new Error(`${op.path}: no answer within ${ms} ms`)
 
   const send = (): void => {
+    if (journal === undefined) sendOnline()
+    else journal.begin(op, intent.key).then(sendOnline, giveUp)
+  }
+
+  const sendOnline = (): void => {
     if (over) return
     const stop = whenOnline(attempt, () => report({ type: 'offline' }))
     if (stop !== undefined) stopWaiting = stop
@@ -109,9 +112,9 @@ export function sendUntilAnswered(
         return
       }
       if (renamed) {
-        journal?.end(intent.key)
+        journal?.end(intent)
         intents.renameKey(intent)
-        begin()
+        send()
         return
       }
       const ms = delayMs(intent.attempts, policy, verdict.said?.retryAfterMs ?? retryAfterMs(error.meta?.['response']))
@@ -154,17 +157,11 @@ export function sendUntilAnswered(
     }
   }
 
-  /** Writes the intent down before it is sent for the first time, where somebody keeps a journal. */
-  const begin = (): void => {
-    if (journal === undefined) send()
-    else journal.begin(op, intent.key).then(send, giveUp)
-  }
-
   const deadline = setTimeout(() => giveUp(lastError ?? noAnswer(policy.deadlineMs)), policy.deadlineMs)
   if (op.signal?.aborted) onAbort()
   else {
     op.signal?.addEventListener('abort', onAbort)
-    begin()
+    send()
   }
   return () => finish(() => undefined)
 }

@@ -14,6 +14,9 @@ export interface Intent {
   outcomeUnknown: boolean
 }
 
+/** In the context of an operation that an earlier page may have sent. */
+export const RESUMED = 'idempotencyResumed'
+
 export interface Intents {
   /**
    * The intent of an operation: the same one whenever the operation comes by, as it does when a link above retries.
@@ -48,7 +51,12 @@ export function createIntents(): Intents {
       const known = byId.get(op.id)
       if (known !== undefined) return known
       const given = givenKey(op) ?? currentScope()?.takeKey(op.path)
-      const intent: Intent = { key: given ?? mint(), minted: given === undefined, attempts: 0, outcomeUnknown: false }
+      const intent: Intent = {
+        key: given ?? mint(),
+        minted: given === undefined,
+        attempts: 0,
+        outcomeUnknown: RESUMED in op.context,
+      }
       byId.set(op.id, intent)
       if (byId.size > MOST_KEPT) byId.delete(byId.keys().next().value as number)
       return intent

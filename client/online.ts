@@ -6,12 +6,12 @@
  * @returns what stops the waiting; `undefined` where there was none
  */
 export function whenOnline(run: () => void, onPause: () => void): (() => void) | undefined {
-  const { navigator, addEventListener, removeEventListener } = globalThis as Partial<typeof globalThis>
-  if (navigator?.onLine !== false || addEventListener === undefined) {
+  // What has a `navigator` without knowing whether it is online is no browser.
+  if ((globalThis.navigator as Partial<Navigator> | undefined)?.onLine !== false) {
     run()
     return undefined
   }
   onPause()
   addEventListener('online', run, { once: true })
-  return () => removeEventListener?.('online', run)
+  return () => removeEventListener('online', run)
 }

@@ -1,7 +1,7 @@
 import type { AnyTRPCRouter } from '@trpc/server'
 import type { Carrier } from './carrier.js'
 import type { IdempotencyEvent } from './events.js'
-import type { LinkJournal } from './journal.js'
+import type { LinkJournal } from './linkJournal.js'
 import type { IdempotentPaths, OtherMutationPaths } from './mutations.js'
 
 /** How one mutation is retried, where it differs from the link's own options. */

@@ -25,9 +25,19 @@ export const IMPORT_RULES: readonly ImportRule[] = [
     reason: 'Client and server share only wire/: a module of the server does not run in a browser.',
   },
   {
-    from: ['client'],
+    from: ['client', '!client/journal'],
     may: ['client', 'wire', '@trpc/client', '@trpc/server'],
     reason: 'A browser loads every package that is named here; the size budget has no room for a further one.',
+  },
+  {
+    from: ['client', '!client/journal'],
+    never: ['client/journal'],
+    reason: 'The journal is a door of its own: whoever does not open it must not load it.',
+  },
+  {
+    from: ['client/journal'],
+    may: ['client', 'wire', '@trpc/client', '@trpc/server', 'idb-keyval'],
+    reason: 'A browser loads every package that is named here.',
   },
   {
     from: ['server'],

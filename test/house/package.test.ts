@@ -49,6 +49,7 @@ test('each door opens in plain Node.js, and no other does', async () => {
   for (const [door, name] of [
     ['client', 'idempotencyLink'],
     ['server', 'createIdempotency'],
+    ['journal', 'resumeIntents'],
     ['wire', 'REASONS'],
   ]) {
     expect(await namesOf(`trpc-idempotency/${door}`)).toMatchObject({

@@ -44,7 +44,12 @@ async function bundle(script: string): Promise<string> {
   const built = await build({
     configFile: false,
     logLevel: 'silent',
-    resolve: { alias: { 'trpc-idempotency/client': path.join(repository, 'client/index.ts') } },
+    resolve: {
+      alias: {
+        'trpc-idempotency/client': path.join(repository, 'client/index.ts'),
+        'trpc-idempotency/journal': path.join(repository, 'client/journal/index.ts'),
+      },
+    },
     build: { write: false, rollupOptions: { input: path.join(repository, script) } },
   })
   const [output] = Array.isArray(built) ? built : [built]
