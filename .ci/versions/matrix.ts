@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import process from 'node:process'
@@ -37,7 +37,9 @@ async function runRows(rows: Row[]): Promise<number> {
     results.push(result)
   }
   console.log(`\n${resultTable(results)}`)
-  return stopped.signal.aborted || results.some(({ faults }) => faults.length > 0) ? 1 : 0
+  const failed = results.some(({ faults }) => faults.length > 0)
+  if (!failed) rmSync(logs, { recursive: true })
+  return failed || stopped.signal.aborted ? 1 : 0
 }
 
 function readOrExit() {
