@@ -218,8 +218,8 @@ test('a holder that lost its lease reaches no further point, and records nothing
 test('a takeover that comes while a point’s transaction is open waits for its commit', async () => {
   let takeover: Promise<unknown> = Promise.resolve()
   const { key, call } = await pay(
-    ({ recoveryPoint }) =>
-      recoveryPoint.tx('record', async (tx) => {
+    async ({ recoveryPoint }) => {
+      const recorded = await recoveryPoint.tx('record', async (tx) => {
         await tx.order.create({ data: { customer: 'races', item: 'tea', cents: 1 } })
         await leaseEnds(key)
         takeover = takeOver(key)
@@ -229,11 +229,14 @@ test('a takeover that comes while a point’s transaction is open waits for its 
           )
           .toHaveLength(1)
         return 'recorded'
-      }),
+      })
+      // The commit wakes it, and does not put it before others: the settle could come first, which would be right too.
+      await takeover
+      return recorded
+    },
     { leaseMs: 500, renew: false, claimWaitMs: 400 },
   )
   const late = await call()
-  await takeover
   // It committed under its fence, and only then lost it: whoever took over finds the record, and does not do it again.
   expect(said(late)).toEqual({ reason: 'LEASE_LOST', attemptOutcome: 'UNKNOWN' })
   expect(await ordersOf('races')).toHaveLength(1)
