@@ -228,17 +228,6 @@ test('isOutcomeUnknown tells whether a mutation that failed may have been execut
 const keysOf = (requests: { body: string }[]) =>
   requests.map(({ body }) => (JSON.parse(body) as { '~idempotency': { key: string; attempt: number } })['~idempotency'])
 
-test('where a link above retries as well, each of its retries adds one attempt with the same key', async () => {
-  const warned = vi.spyOn(console, 'warn')
-  const server = await startScriptedServer([BUSY])
-  const above = retryLink<Shop>({ retry: ({ attempts }) => attempts < 3 })
-  await caught(client(server.url, { maxAttempts: 2 }, { above })())
-  const sent = keysOf(server.requests)
-  expect(sent.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4])
-  expect(new Set(sent.map(({ key }) => key)).size).toBe(1)
-  expect(warned).not.toHaveBeenCalled()
-})
-
 test('with maxAttempts: 1 the link above owns the retries', async () => {
   const server = await startScriptedServer([BUSY, success('done')])
   const above = retryLink<Shop>({ retry: ({ attempts }) => attempts < 3 })

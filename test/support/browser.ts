@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import path from 'node:path'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { build } from 'vite'
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import { findProgram } from './findProgram.js'
@@ -9,7 +9,11 @@ import { listen } from './httpServer.js'
 const repository = path.resolve(import.meta.dirname, '../..')
 
 /** Starts Chromium for a test file: the one in `CHROMIUM`, else that of the system. */
-export function useBrowser(): { open(url: string): Promise<Page> } {
+export function useBrowser(): {
+  open(url: string): Promise<Page>
+  /** A profile of its own: tabs that share what the browser keeps. */
+  profile(): Promise<BrowserContext>
+} {
   let browser: Browser
   beforeAll(async () => {
     const executablePath = process.env['CHROMIUM'] ?? findProgram(['chromium', 'chromium-browser', 'google-chrome'])
@@ -23,6 +27,11 @@ export function useBrowser(): { open(url: string): Promise<Page> } {
       onTestFinished(() => page.close())
       await page.goto(url)
       return page
+    },
+    async profile() {
+      const context = await browser.newContext()
+      onTestFinished(() => context.close())
+      return context
     },
   }
 }
@@ -40,7 +49,8 @@ export async function servePage(script: string): Promise<string> {
   return listen(server)
 }
 
-async function bundle(script: string): Promise<string> {
+/** The code of a page, bundled as for production. */
+export async function bundle(script: string): Promise<string> {
   const built = await build({
     configFile: false,
     logLevel: 'silent',

@@ -48,8 +48,12 @@ interface Upstream {
   body: Buffer
 }
 
-/** Stands between a client and a server and does to each request what its turn in `plan` says; past its end, `pass`. */
-export async function startFaultProxy(upstreamUrl: string, plan: Fault[]): Promise<FaultProxy> {
+/**
+ * Stands between a client and a server and does to each request what its turn in `plan` says; past its end, `pass`.
+ *
+ * @param path where the addresses begin that have turns; all others pass, and are not noted
+ */
+export async function startFaultProxy(upstreamUrl: string, plan: Fault[], path = '/'): Promise<FaultProxy> {
   const bodies: string[] = []
   let delivered = 0
   const deliver = (incoming: Request) => {
@@ -63,10 +67,11 @@ export async function startFaultProxy(upstreamUrl: string, plan: Fault[]): Promi
       headers: incoming.headers,
       body: await bodyOf(incoming),
     }
-    bodies.push(received.body.toString())
-    const fault = plan.shift() ?? 'pass'
+    const isNoted = incoming.url?.startsWith(path) === true
+    if (isNoted) bodies.push(received.body.toString())
+    const fault = isNoted ? (plan.shift() ?? 'pass') : 'pass'
     if (fault === 'cutBefore') return void incoming.socket.destroy()
-    const answer = await deliver(received)
+    const answer = await (isNoted ? deliver(received) : forward(upstreamUrl, received))
     if (fault === 'deliver twice') await deliver(received)
     reply(fault, { answer, response, socket: incoming.socket })
   })
@@ -83,7 +88,7 @@ function reply(fault: Fault, to: { answer: Upstream; response: ServerResponse; s
   }
   switch (fault) {
     case 'pass':
-      send(answer.status, 'application/json', body)
+      send(answer.status, answer.headers['content-type'] ?? 'application/json', body)
       break
     case 'cutBefore':
     case 'cutAfter':
