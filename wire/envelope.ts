@@ -32,7 +32,7 @@ export function unwrap(raw: unknown): Unwrapped {
   if (isFormData(raw)) return unwrapForm(raw)
   if (!isRecord(raw) || !Object.hasOwn(raw, CARRIED)) return { kind: 'bare' }
   const carried = raw[CARRIED]
-  if (typeof carried === 'string') return unwrapFields(raw, carried)
+  if (typeof carried === 'string' && !Object.hasOwn(raw, INPUT)) return unwrapFields(raw, carried)
   if (!isRecord(carried)) return { kind: 'malformed' }
   const { key, attempt } = carried
   if (typeof key !== 'string' || !isAttempt(attempt)) return { kind: 'malformed' }

@@ -8,7 +8,16 @@ import process from 'node:process'
 const repository = path.resolve(import.meta.dirname, '../..')
 
 /** What the project has installed beside the package. Its tRPC and its TypeScript are of the versions that it wants. */
-const INSTALLED = ['@prisma/adapter-pg', '@prisma/client', '@types/node', 'canonicalize', 'tsx', 'uuid', 'zod']
+const INSTALLED = [
+  '@prisma/adapter-pg',
+  '@prisma/client',
+  '@types/node',
+  'canonicalize',
+  'idb-keyval',
+  'tsx',
+  'uuid',
+  'zod',
+]
 const INSTALLED_AS_WANTED = ['@trpc/client', '@trpc/server', 'typescript']
 
 export interface Run {

@@ -381,7 +381,7 @@ test.each([
   ['claimWaitMs', { leaseMs: 500, claimWaitMs: 500 }, 'lease: claimWaitMs must be less than leaseMs (500), got 500'],
   ['onInFlight', { onInFlight: 'queue' }, "lease: onInFlight must be one of wait, reject, got 'queue'"],
   ['onUnknown', { onUnknown: 'guess' }, "lease: onUnknown must be one of retry, manual, got 'guess'"],
-  ['isDefinite', { isDefinite: true }, 'lease: isDefinite must be a function, got true'],
+  ['isDefinite', { isDefinite: true }, 'lease: isDefinite must be a function from an error to true or false, got true'],
   ['an unknown option', { leaseMS: 1 }, 'lease: there is no option leaseMS'],
 ])(
   '%s is refused when the procedure is defined: the complaint names option, bound and value',
