@@ -247,6 +247,18 @@ test('two intents that share one context object have two keys', async () => {
   expect(new Set(sent(server.requests).map(({ key }) => key)).size).toBe(2)
 })
 
+test('two clients count their operations alike, and their intents have keys of their own', async () => {
+  const server = await startScriptedServer([BUSY, BUSY, success('done')])
+  const link = untyped({ mutations: { create: true }, baseDelayMs: 1 })
+  const clients = [1, 2].map(() => createTRPCClient<Shop>({ links: [link, httpLink({ url: server.url })] }))
+  await Promise.all(clients.map(({ create }) => create.mutate({})))
+  const attempts = sent(server.requests)
+  expect(attempts.map(({ attempt }) => attempt)).toEqual([1, 1, 2, 2])
+  const keys = (attempt: number) => new Set(attempts.filter((sent) => sent.attempt === attempt).map(({ key }) => key))
+  expect(keys(1).size).toBe(2)
+  expect(keys(2)).toEqual(keys(1))
+})
+
 test('a key that the caller brings is kept, over two calls', async () => {
   const server = await startScriptedServer([success('done')])
   const context = { idempotencyKey: v7() }
