@@ -132,6 +132,20 @@ test('after deadlineMs a call ends, with the last error and what is known, whate
   expect(idempotencyErrorOf(error)).toMatchObject({ attempts: 2, outcome: 'UNKNOWN', attemptOutcome: 'UNKNOWN' })
 })
 
+test('calls that have ended leave no timer behind, which would keep a process alive', async () => {
+  const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length
+  // Without a network, whose connections have timers of their own.
+  const answering: TRPCLink<Shop> = () => () =>
+    observable((observer) => {
+      observer.next({ result: { type: 'data', data: 'done' } })
+      observer.complete()
+    })
+  const { create } = createTRPCClient<Shop>({ links: [untyped({ mutations: { create: true } }), answering] })
+  const before = timers()
+  await Promise.all(Array.from({ length: 50 }, () => create.mutate({})))
+  expect(timers()).toBeLessThan(before + 50)
+})
+
 test('a deadline that ends the first attempt says so', async () => {
   const server = await startScriptedServer(['hang'])
   const error = await caught(client(server.url, { mutations: { create: { deadlineMs: 100 } } })())
