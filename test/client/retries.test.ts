@@ -229,6 +229,17 @@ test('a call that is aborted while the browser is offline was not executed, and 
   expect(server.requests).toHaveLength(1)
 })
 
+test('a call whose deadline is over while the browser is offline is not sent when it is back', async () => {
+  const browser = offlineBrowser()
+  const server = await startScriptedServer([success('done')])
+  const error = await caught(client(server.url, { deadlineMs: 20 })())
+  expect(error.message).toBe('create: no answer within 20 ms')
+  expect(idempotencyErrorOf(error)).toMatchObject({ attempts: 0, outcome: 'NOT_EXECUTED' })
+  browser.comeBack()
+  await client(server.url)()
+  expect(server.requests).toHaveLength(1)
+})
+
 test('isOutcomeUnknown tells whether a mutation that failed may have been executed', async () => {
   const server = await startScriptedServer([BUSY, CONFLICT])
   const mutate = client(server.url, { maxAttempts: 1 })
