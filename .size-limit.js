@@ -16,4 +16,11 @@ export default [
   },
   // What only some applications import, and a bundler leaves out of the others.
   { ...door, name: 'the link and its header carrier', limit: '3.6 kB' },
+  {
+    ...door,
+    path: 'dist/client/reactQuery/index.js',
+    name: 'the door to TanStack Query, without the link',
+    import: '{ bindIdempotency, retryIntent }',
+    limit: '2 kB',
+  },
 ]

@@ -9,6 +9,7 @@ export default defineConfig({
     alias: {
       'trpc-idempotency/client': source('client/index.ts'),
       'trpc-idempotency/journal': source('client/journal/index.ts'),
+      'trpc-idempotency/react-query': source('client/reactQuery/index.ts'),
       'trpc-idempotency/server': source('server/index.ts'),
       'trpc-idempotency/wire': source('wire/index.ts'),
     },

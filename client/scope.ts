@@ -1,7 +1,7 @@
 /** Whatever surrounds a call and knows its intent better than the call does: a form, or one `mutate()` of TanStack Query. */
 export interface IntentScope {
-  /** The key for the next mutation that is called in it. */
-  takeKey(path: string): string
+  /** The key for the next mutation that is called in it; `undefined` where that one is an intent of its own. */
+  takeKey(path: string): string | undefined
 }
 
 /** On `globalThis`, and registered: another copy of this package has to find it. */
@@ -11,6 +11,11 @@ const holder = globalThis as { [SCOPE]?: IntentScope | undefined }
 
 export function currentScope(): IntentScope | undefined {
   return holder[SCOPE]
+}
+
+/** Puts a scope around all that is in none. */
+export function setScope(scope: IntentScope | undefined): void {
+  holder[SCOPE] = scope
 }
 
 /** Runs a function in a scope. Only what it calls before it first waits is in it: what comes later could be anybody's. */

@@ -12,13 +12,15 @@ const INSTALLED = [
   '@prisma/adapter-pg',
   '@prisma/client',
   '@types/node',
+  '@types/react',
   'canonicalize',
   'idb-keyval',
+  'react',
   'tsx',
   'uuid',
   'zod',
 ]
-const INSTALLED_AS_WANTED = ['@trpc/client', '@trpc/server', 'typescript']
+const INSTALLED_AS_WANTED = ['@tanstack/react-query', '@trpc/client', '@trpc/server', 'typescript']
 
 export interface Run {
   exitCode: number

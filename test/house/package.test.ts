@@ -48,6 +48,7 @@ test('every map in the package brings its sources along: theirs are not installe
 test('each door opens in plain Node.js, and no other does', async () => {
   for (const [door, name] of [
     ['client', 'idempotencyLink'],
+    ['react-query', 'bindIdempotency'],
     ['server', 'createIdempotency'],
     ['journal', 'resumeIntents'],
     ['wire', 'REASONS'],
@@ -67,6 +68,7 @@ test('each door opens in plain Node.js, and no other does', async () => {
 
 test('a bundle of the doors for browsers asks for no module of Node.js', async () => {
   expect(await builtinsOf(`export * from 'trpc-idempotency/client'`)).toEqual([])
+  expect(await builtinsOf(`export * from 'trpc-idempotency/react-query'`)).toEqual([])
   expect(await builtinsOf(`export * from 'trpc-idempotency/wire'`)).toEqual([])
   expect(await builtinsOf(`export * from 'trpc-idempotency/client'\nimport 'node:fs'`)).toEqual(['node:fs'])
 })

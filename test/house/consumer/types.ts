@@ -1,5 +1,7 @@
+import type { Mutation, QueryClient } from '@tanstack/react-query'
 import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server'
 import { idempotencyLink } from 'trpc-idempotency/client'
+import { bindIdempotency, retryIntent } from 'trpc-idempotency/react-query'
 import { createIdempotency, type IdempotencyContext, type TransactionClient } from 'trpc-idempotency/server'
 import { type IdempotencyErrorData, REASONS, type Reason } from 'trpc-idempotency/wire'
 import { z } from 'zod'
@@ -47,3 +49,12 @@ idempotencyLink<AppRouter>({ mutations: {} })
 idempotencyLink<AppRouter>({ mutations: { 'order.create': true, 'order.forget': true } })
 // @ts-expect-error not every mutation is idempotent
 idempotencyLink<AppRouter>({ mutations: 'all' })
+
+// TanStack Query's own types fit.
+declare const queryClient: QueryClient
+declare const mutation: Mutation<{ id: number }, Error, { item: string }>
+export const unbind: () => void = bindIdempotency(queryClient, { owner: () => 'alice' })
+// @ts-expect-error an owner is a function, which is asked again before every attempt
+bindIdempotency(queryClient, { owner: 'alice' })
+holds<Same<ReturnType<typeof retryIntent<{ id: number }, Error, { item: string }, unknown>>, Promise<{ id: number }>>>()
+export const again: Promise<{ id: number }> = retryIntent(mutation)

@@ -1,0 +1,2 @@
+export { type BindOptions, bindIdempotency } from './bindIdempotency.js'
+export { retryIntent } from './retryIntent.js'
