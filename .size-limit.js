@@ -5,6 +5,8 @@ const door = {
   modifyEsbuildConfig: (config) => ({ ...config, format: 'esm' }),
 }
 
+const queryDoor = { ...door, path: 'dist/client/reactQuery/index.js' }
+
 export default [
   { ...door, name: 'the link', import: '{ idempotencyLink, idempotencyErrorOf, isOutcomeUnknown }', limit: '3 kB' },
   {
@@ -16,11 +18,7 @@ export default [
   },
   // What only some applications import, and a bundler leaves out of the others.
   { ...door, name: 'the link and its header carrier', limit: '3.6 kB' },
-  {
-    ...door,
-    path: 'dist/client/reactQuery/index.js',
-    name: 'the door to TanStack Query, without the link',
-    import: '{ bindIdempotency, retryIntent }',
-    limit: '2 kB',
-  },
+  // Without the link, which is another door; what both need is counted in both.
+  { ...queryDoor, name: 'the binding to TanStack Query', import: '{ bindIdempotency, retryIntent }', limit: '2 kB' },
+  { ...queryDoor, name: 'the binding and the intents of forms', limit: '3 kB' },
 ]

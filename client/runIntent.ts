@@ -1,5 +1,5 @@
 import { deriveKey } from './derivedKey.js'
-import { runInScope } from './scope.js'
+import { currentScope, runInScope } from './scope.js'
 import { warnOfStrays } from './strays.js'
 
 /** Bundlers put a value in its place, and leave out what only development needs. Query and React rely on the same. */
@@ -19,12 +19,20 @@ export interface IntentRun<Answer> {
  */
 export function runIntent<Answer>(key: string, send: () => Answer | Promise<Answer>): IntentRun<Answer> {
   const keys: string[] = []
+  let ordinal = 0
+  const outer = currentScope()
+  const join = (joining: string) => {
+    keys.push(joining)
+    outer?.join?.(joining)
+  }
   const scope = {
     takeKey(path: string) {
-      const taken = keys.length === 0 ? key : deriveKey(key, keys.length, path)
-      keys.push(taken)
+      const taken = ordinal === 0 ? key : deriveKey(key, ordinal, path)
+      ordinal += 1
+      join(taken)
       return taken
     },
+    join,
   }
   const run = () => runInScope(scope, async () => send())
   return { answer: process.env.NODE_ENV === 'production' ? run() : warnOfStrays(run), keys }

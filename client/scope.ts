@@ -2,6 +2,8 @@
 export interface IntentScope {
   /** The key for the next mutation that is called in it; `undefined` where that one is an intent of its own. */
   takeKey(path: string): string | undefined
+  /** Told of the key of an intent that is called in it, and keeps its key by itself. */
+  join?(key: string): void
 }
 
 /** On `globalThis`, and registered: another copy of this package has to find it. */

@@ -1,2 +1,5 @@
+export { createIntent, type HeldIntent, type IntentOptions, type IntentStatus } from '../intent.js'
+export { IntentUnresolvedError } from '../intentUnresolvedError.js'
 export { type BindOptions, bindIdempotency } from './bindIdempotency.js'
 export { retryIntent } from './retryIntent.js'
+export { useIntent } from './useIntent.js'

@@ -35,8 +35,10 @@ const plants: Plant[] = [
   { file: 'client/link.ts', target: 'server/engine/key.ts', reason: 'share only wire/' },
   { file: 'client/intents.ts', target: 'node:crypto', reason: 'share only wire/' },
   { file: 'client/options.ts', target: 'zod', reason: 'the size budget' },
+  { file: 'client/intent.ts', target: 'react', reason: 'the size budget' },
   { file: 'client/scope.ts', target: '@tanstack/react-query', reason: 'the size budget' },
   { file: 'client/index.ts', target: 'client/reactQuery/bindIdempotency.ts', reason: 'the size budget' },
+  { file: 'client/reactQuery/useIntent.ts', target: 'react-dom', reason: 'Whoever opens this door' },
   { file: 'client/reactQuery/keepIntent.ts', target: 'server/errors.ts', reason: 'share only wire/' },
   { file: 'server/errors.ts', target: 'client/failure.ts', reason: 'share only wire/' },
   { file: 'server/engine/decide.ts', target: 'node:timers/promises', reason: 'The engine is pure' },
@@ -68,6 +70,7 @@ for (const { file, target, reason } of plants) {
 test('what the rules leave open is not refused', () => {
   const open: ImportingFile[] = [
     { file: 'client/link.ts', imports: ['@trpc/client', '@trpc/server/observable', 'wire/key.ts'] },
+    { file: 'client/reactQuery/useIntent.ts', imports: ['react', '@tanstack/react-query', 'client/intent.ts'] },
     { file: 'server/engine/key.ts', imports: ['node:crypto', 'canonicalize', 'uuid', 'wire/key.ts'] },
     { file: 'server/modes/transaction.ts', imports: ['server/store/keyStore.ts', 'server/engine/decide.ts'] },
     {

@@ -1,7 +1,7 @@
 import type { Mutation, QueryClient } from '@tanstack/react-query'
 import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server'
 import { idempotencyLink } from 'trpc-idempotency/client'
-import { bindIdempotency, retryIntent } from 'trpc-idempotency/react-query'
+import { bindIdempotency, type HeldIntent, retryIntent, useIntent } from 'trpc-idempotency/react-query'
 import { createIdempotency, type IdempotencyContext, type TransactionClient } from 'trpc-idempotency/server'
 import { type IdempotencyErrorData, REASONS, type Reason } from 'trpc-idempotency/wire'
 import { z } from 'zod'
@@ -50,7 +50,7 @@ idempotencyLink<AppRouter>({ mutations: { 'order.create': true, 'order.forget': 
 // @ts-expect-error not every mutation is idempotent
 idempotencyLink<AppRouter>({ mutations: 'all' })
 
-// TanStack Query's own types fit.
+// TanStack Query's own types fit, and a form keeps those of its input and its answer.
 declare const queryClient: QueryClient
 declare const mutation: Mutation<{ id: number }, Error, { item: string }>
 export const unbind: () => void = bindIdempotency(queryClient, { owner: () => 'alice' })
@@ -58,3 +58,8 @@ export const unbind: () => void = bindIdempotency(queryClient, { owner: () => 'a
 bindIdempotency(queryClient, { owner: 'alice' })
 holds<Same<ReturnType<typeof retryIntent<{ id: number }, Error, { item: string }, unknown>>, Promise<{ id: number }>>>()
 export const again: Promise<{ id: number }> = retryIntent(mutation)
+export function useOrder() {
+  const form = useIntent(async (input: { item: string }) => ({ id: input.item.length }))
+  holds<Same<typeof form, Omit<HeldIntent<{ item: string }, { id: number }>, 'subscribe'>>>()
+  return form
+}
