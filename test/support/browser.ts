@@ -58,6 +58,7 @@ export async function bundle(script: string): Promise<string> {
       alias: {
         'trpc-idempotency/client': path.join(repository, 'client/index.ts'),
         'trpc-idempotency/journal': path.join(repository, 'client/journal/index.ts'),
+        'trpc-idempotency/react-query': path.join(repository, 'client/reactQuery/index.ts'),
       },
     },
     build: { write: false, rollupOptions: { input: path.join(repository, script) } },
