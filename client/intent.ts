@@ -1,4 +1,4 @@
-import { SAME_KEY_AGAIN } from '../wire/sameKeyAgain.js'
+import { REASONS, type ReasonRow } from '../wire/reasons.js'
 import { idempotencyErrorOf } from './failure.js'
 import { IntentUnresolvedError } from './intentUnresolvedError.js'
 import { createKeySource } from './keySource.js'
@@ -135,6 +135,7 @@ function after<Input, Answer>(
   const known = failure?.outcome === 'NOT_EXECUTED' && taken.length === 1 && failure.key === sent.key
   if (!known) return { status: 'unresolved', ...sent }
   // A key that was refused for good is refused the next time too.
-  if (failure.reason !== undefined && SAME_KEY_AGAIN[failure.reason] === 'never') return { status: 'idle' }
+  const row: ReasonRow | undefined = failure.reason && REASONS[failure.reason]
+  if (row?.sameKeyAgain === 'never') return { status: 'idle' }
   return { status: 'not executed', ...sent }
 }
