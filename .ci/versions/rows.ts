@@ -58,6 +58,12 @@ export const ROWS: Row[] = [
     within: ['.ci/with-debian-postgres'],
     env: { TEST_DATABASE_SOURCE: '' },
   }),
+  row('react-18', 'the oldest React of the peer range', {
+    packages: ['react@18.2.0', 'react-dom@18.2.0'],
+    tests: ['test/browser'],
+    within: ['.ci/with-chromium'],
+    env: { TEST_IN_BROWSER: '1' },
+  }),
   row('node-20', 'the oldest Node.js of `engines`', { packages: [nodePackage('20.19.0')] }),
   row('node-22', 'Node.js 22', { packages: [nodePackage('22')] }),
   row('node-24', 'Node.js 24', { packages: [nodePackage('24')] }),

@@ -15,8 +15,11 @@ const matrix = (...args: string[]) => {
 test('the oldest version of every range that package.json promises has a row', () => {
   expect({ ...manifest.peerDependencies, ...manifest.engines }).toEqual({
     '@prisma/client': '>=6.16 <8',
+    // test/reactQuery/versions.ts has its oldest.
+    '@tanstack/react-query': '^5.80.3',
     '@trpc/client': '^11.10.0',
     '@trpc/server': '^11.10.0',
+    react: '>=18.2',
     typescript: '>=5.7',
     node: '>=20.19',
   })
@@ -26,6 +29,7 @@ test('the oldest version of every range that package.json promises has a row', (
       '@prisma/client@6.16',
       '@trpc/client@11.10.0',
       '@trpc/server@11.10.0',
+      'react@18.2.0',
       'typescript@5.7.2',
       expect.stringMatching(/^node-.+@20\.19\.0$/),
     ]),

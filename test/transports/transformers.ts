@@ -1,5 +1,3 @@
-// devalue’s types name Float16Array, which the target of this project does not have.
-/// <reference lib="esnext.float16" />
 import { parse, stringify } from 'devalue'
 import superjson from 'superjson'
 import type { Serializer } from 'trpc-idempotency/server'
