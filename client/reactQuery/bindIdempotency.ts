@@ -2,6 +2,10 @@ import type { Mutation, QueryClient } from '@tanstack/react-query'
 import { createKeySource } from '../keySource.js'
 import { checkOwner, type OwnerOption } from '../owner.js'
 import { keepIntent } from './keepIntent.js'
+import { twoRetriersWarning } from './twoRetriers.js'
+
+/** Bundlers put a value in its place, and leave out what only development needs. Query and React rely on the same. */
+declare const process: { env: { NODE_ENV?: string } }
 
 export interface BindOptions {
   /**
@@ -34,7 +38,8 @@ export function bindIdempotency(queryClient: QueryClient, { owner, onOtherOwner 
     )
   }
   mark[BOUND] = true
-  const binding = { owner, onOtherOwner, keys: createKeySource() }
+  const watch = process.env.NODE_ENV === 'production' ? undefined : twoRetriersWarning()
+  const binding = { owner, onOtherOwner, keys: createKeySource(), watch }
   for (const mutation of cache.getAll()) keepIntent(mutation, binding)
   // The event comes before the mutation is executed, and it comes for those that are hydrated too.
   const unsubscribe = cache.subscribe((event) => {

@@ -9,6 +9,8 @@ export interface Binding {
   owner: OwnerOption
   onOtherOwner: ((mutation: Mutation) => void) | undefined
   keys: KeySource
+  /** In development: looks at what is retried. */
+  watch: ((error: unknown) => void) | undefined
 }
 
 type Options = Mutation['options']
@@ -18,7 +20,10 @@ type MutationFunction = NonNullable<Options['mutationFn']>
 const KEPT = Symbol.for('trpc-idempotency.kept')
 
 /** Makes one mutation of the cache one intent: whatever becomes of it, it is sent with one key, and as one owner. */
-export function keepIntent(mutation: Mutation & { [KEPT]?: boolean }, { owner, onOtherOwner, keys }: Binding): void {
+export function keepIntent(
+  mutation: Mutation & { [KEPT]?: boolean },
+  { owner, onOtherOwner, keys, watch }: Binding,
+): void {
   if (mutation[KEPT] === true) return
   mutation[KEPT] = true
   const hydrated = mutation.state.status !== 'idle'
@@ -49,10 +54,11 @@ export function keepIntent(mutation: Mutation & { [KEPT]?: boolean }, { owner, o
   const keep = (options: Options): Options => ({
     ...options,
     meta: { ...options.meta, idempotency: kept },
-    retry: replaceOption(
-      options.retry,
-      (retry) => (failureCount: number, error: Error) => mayRepeat(error) && wants(retry, failureCount, error),
-    ),
+    retry: replaceOption(options.retry, (retry) => (failureCount: number, error: Error) => {
+      const again = mayRepeat(error) && wants(retry, failureCount, error)
+      if (again) watch?.(error)
+      return again
+    }),
     ...(options.mutationFn !== undefined && { mutationFn: replaceOption(options.mutationFn, send) }),
   })
 

@@ -11,6 +11,7 @@ export interface PageOptions extends BindOptions {
   url: string
   /** How often the link sends an intent. Default 1: so the tests see what TanStack Query does. */
   maxAttempts?: number
+  retryBudget?: number
   /** Who is signed in, by the header `x-user`. */
   user?: () => string
   /** What stands before our link. */
@@ -20,7 +21,7 @@ export interface PageOptions extends BindOptions {
 /** What one page of an application has, as its scripts set it up; without a browser. */
 export function openPage(
   tanstack: TanStack,
-  { url, maxAttempts = 1, user = () => 'alice', before = [], ...binding }: PageOptions,
+  { url, maxAttempts = 1, retryBudget = 30, user = () => 'alice', before = [], ...binding }: PageOptions,
 ) {
   // The types of the oldest TanStack Query are others; what is called is not.
   const queryClient: QueryClient = new tanstack.QueryClient({ defaultOptions: { mutations: { retryDelay: 1 } } })
@@ -34,7 +35,7 @@ export function openPage(
   const client = createTRPCClient<Shop>({
     links: [
       ...before,
-      idempotencyLink<Shop>({ mutations, maxAttempts, baseDelayMs: 1 }),
+      idempotencyLink<Shop>({ mutations, maxAttempts, retryBudget, baseDelayMs: 1 }),
       httpLink({ url, headers: () => ({ 'x-user': user() }) }),
     ],
   })

@@ -37,11 +37,29 @@ test('the oldest TanStack Query of these tests is the oldest that the peer range
 
 describe.each(VERSIONS)('with the %s TanStack Query', (_name, tanstack) => {
   test('while the server is down, 3 attempts of the link in each of 4 by TanStack Query are 12 requests with one key', async () => {
+    const warned = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
     const { url, requests } = await startScriptedServer([failure(-32603, { code: 'SERVICE_UNAVAILABLE' })])
     const { trpc, useMutation, mutations } = openPage(tanstack, { url, maxAttempts: 3 })
     await caught(useMutation(trpc.order.create.mutationOptions({ retry: 3 })).mutate(tea))
     expect(requests).toHaveLength(12)
     expect(new Set(keysIn(requests.map(({ body }) => body)))).toEqual(new Set([keptKey(mutations()[0])]))
+    expect(warned.mock.calls).toEqual([
+      [
+        'bindIdempotency: idempotencyLink gave a mutation up after 3 attempts, and TanStack Query retries it, so the numbers of attempts multiply. Let one of the two retry: take the option retry away, or set maxAttempts: 1 in the link.',
+      ],
+    ])
+  })
+
+  test('the budget of the link stops earlier, and where one of the two retries nobody is warned', async () => {
+    const warned = vi.spyOn(console, 'warn')
+    const { url, requests } = await startScriptedServer([failure(-32603, { code: 'SERVICE_UNAVAILABLE' })])
+    const both = openPage(tanstack, { url, maxAttempts: 3, retryBudget: 0 })
+    await caught(both.useMutation(both.trpc.order.create.mutationOptions({ retry: 3 })).mutate(tea))
+    expect(requests).toHaveLength(4)
+    const link = openPage(tanstack, { url, maxAttempts: 3 })
+    await caught(link.useMutation(link.trpc.order.create.mutationOptions()).mutate(tea))
+    expect(requests).toHaveLength(7)
+    expect(warned).not.toHaveBeenCalled()
   })
 
   test('replies that are lost over the retries of both: one order and its answer', async () => {
