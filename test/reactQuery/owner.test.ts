@@ -1,6 +1,6 @@
 import type { DehydratedState, Mutation } from '@tanstack/react-query'
 import { idempotencyErrorOf } from 'trpc-idempotency/client'
-import type { BindOptions } from 'trpc-idempotency/react-query'
+import { type BindOptions, retryIntent } from 'trpc-idempotency/react-query'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { caught } from '../support/caught.js'
 import { useDatabase } from '../support/database/testDatabase.js'
@@ -122,7 +122,8 @@ describe.each(VERSIONS)('with the %s TanStack Query', (_name, tanstack) => {
         })
       }
       const options = page.trpc.order.create.mutationOptions({
-        retry: 3,
+        // For ever, if nothing else ended it.
+        retry: true,
         ...(when.startsWith('before') && { retryDelay: signInBob }),
       })
       const error = await caught(page.useMutation(options).mutate(tea))
@@ -131,6 +132,24 @@ describe.each(VERSIONS)('with the %s TanStack Query', (_name, tanstack) => {
       expect(await db.orders()).toEqual([{ customer: 'alice', ...tea }])
     },
   )
+
+  test('one that failed is not tried again as somebody else: it keeps its error, and its owner can', async () => {
+    const signedIn = { user: 'alice' }
+    const { open, bodies } = await start(['cutAfter'], signedIn)
+    const onOtherOwner = vi.fn()
+    const page = open({ owner: () => signedIn.user, onOtherOwner })
+    const lost = await caught(page.useMutation(page.trpc.order.create.mutationOptions()).mutate(tea))
+    const [mutation] = page.mutations()
+    if (mutation === undefined) expect.fail('there is no mutation')
+    signedIn.user = 'bob'
+    expect(idempotencyErrorOf(await caught(retryIntent(mutation)))?.outcome).toBe('UNKNOWN')
+    expect(onOtherOwner).toHaveBeenCalledWith(mutation)
+    expect(mutation.state).toMatchObject({ status: 'error', error: lost })
+    expect(bodies).toHaveLength(1)
+    signedIn.user = 'alice'
+    expect(await retryIntent(mutation)).toMatchObject({ item: 'tea' })
+    expect(await db.orders()).toEqual([{ customer: 'alice', ...tea }])
+  })
 
   test('an owner that is forgotten, or empty, sends nothing: the mutation fails, and is known not to be executed', async () => {
     const signedIn = { user: 'alice' }

@@ -5,6 +5,7 @@ import { idempotencyErrorOf } from 'trpc-idempotency/client'
 import { bindIdempotency } from 'trpc-idempotency/react-query'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
+import { birthOf } from '../support/birthOf.js'
 import { caught } from '../support/caught.js'
 import { useDatabase } from '../support/database/testDatabase.js'
 import { type Fault, startFaultProxy } from '../support/faultProxy.js'
@@ -170,6 +171,18 @@ describe.each(VERSIONS)('with the %s TanStack Query', (_name, tanstack) => {
 
     expect(idempotencyErrorOf(await caught(observer.mutate({ item: 'tea', cents: 0.5 })))?.outcome).toBe('NOT_EXECUTED')
     expect(bodies).toHaveLength(5)
+  })
+
+  test('a key that the server refuses for its age is kept, and the next mutate() has one of the server’s time', async () => {
+    const serverTimeMs = 2_000_000_000_000
+    const refusal = { reason: 'KEY_TOO_OLD', attemptOutcome: 'NOT_EXECUTED', serverTimeMs }
+    const { url, requests } = await startScriptedServer([failure(-32600, { idempotency: refusal })])
+    const { trpc, useMutation, mutations } = openPage(tanstack, { url })
+    const observer = useMutation(trpc.order.create.mutationOptions({ retry: 1 }))
+    for (const _ of [1, 2]) await caught(observer.mutate(tea))
+    const [first, second] = mutations().map((mutation) => keptKey(mutation) ?? '')
+    expect(keysIn(requests.map(({ body }) => body))).toEqual([first, first, second, second])
+    expect(Math.round((birthOf(second ?? '') - serverTimeMs) / 60_000)).toBe(0)
   })
 
   test('a client is bound once; after the binding has ended it can be bound again', async () => {
