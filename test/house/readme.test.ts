@@ -43,7 +43,7 @@ test('the README names every option, with its default', () => {
         'retryBudget',
       ],
     ],
-    ['client/options.ts', ['onEvent']],
+    ['client/options.ts', ['onEvent', 'journal']],
     ['server/options.ts', ['serializer', 'retentionMs', 'skewMs', 'schema', 'waitMs', 'claimWaitMs', 'timeoutMs']],
     ['server/options.ts', ['maxWaitMs', 'isolationLevel', 'maxReruns', 'maxResultBytes', 'storeError', 'headers']],
   ] as const) {
