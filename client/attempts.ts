@@ -101,7 +101,8 @@ export function sendUntilAnswered(
       stopWaiting()
       const verdict = judge(error, header?.state)
       known = verdict
-      intent.outcomeUnknown = unknownBefore || leavesOutcomeUnknown(verdict, intent.minted)
+      // What is stored speaks for all attempts.
+      intent.outcomeUnknown = (unknownBefore && !verdict.said?.final) || leavesOutcomeUnknown(verdict, intent.minted)
       lastError = header?.state === 'waiting' && verdict.said?.reason === 'KEY_MISSING' ? unprotected(op.path) : error
       const { serverTimeMs } = verdict.said ?? {}
       if (serverTimeMs !== undefined) intents.learnTime(serverTimeMs)

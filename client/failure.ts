@@ -20,6 +20,8 @@ export interface IdempotencyFailure {
   retryAfterMs?: number
   /** The server's clock, in milliseconds since 1970, where it refused the key for its age. */
   serverTimeMs?: number
+  /** The error is the stored answer: every further attempt would be told the same. */
+  final?: true
 }
 
 /** Where a failure travels: tRPC's client errors have a place for whatever links know. */

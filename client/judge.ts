@@ -49,7 +49,7 @@ function judgeShape(shape: Shape): Verdict {
   if (code === undefined) return { again: true, attemptOutcome: 'UNKNOWN' }
   return {
     // It shares its number with those that pass, and never does.
-    again: PASSING.has(code) && shape?.data?.code !== 'NOT_IMPLEMENTED',
+    again: !said?.final && PASSING.has(code) && shape?.data?.code !== 'NOT_IMPLEMENTED',
     attemptOutcome: said?.attemptOutcome ?? (INDEFINITE.has(code) ? 'UNKNOWN' : 'NOT_EXECUTED'),
     said,
   }

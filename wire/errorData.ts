@@ -15,6 +15,8 @@ export interface IdempotencyErrorData {
   retryAfterMs?: number
   /** The database's clock, in milliseconds since 1970, where a key was refused for its age. */
   serverTimeMs?: number
+  /** The error is what is stored of the operation: every attempt is told it, and none will execute anything. */
+  final?: true
 }
 
 /** Reads what the server said from the `data` of an error's shape; `undefined` where it said nothing that we know. */
@@ -27,6 +29,7 @@ export function readErrorData(data: unknown): IdempotencyErrorData | undefined {
     return undefined
   const read: IdempotencyErrorData = { attemptOutcome }
   if (typeof said?.reason === 'string') read.reason = said.reason as Reason
+  if (said?.final === true) read.final = true
   for (const name of ['retryAfterMs', 'serverTimeMs'] as const) {
     const ms = said?.[name]
     // No larger than a time that a UUIDv7 can hold.

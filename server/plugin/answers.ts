@@ -1,5 +1,6 @@
 import { getTRPCErrorShape, TRPCError } from '@trpc/server'
 import { getHTTPStatusCodeFromError } from '@trpc/server/http'
+import type { AttemptOutcome, IdempotencyErrorData } from '../../wire/errorData.js'
 import { REASONS } from '../../wire/reasons.js'
 import { ofTheCall } from '../call/originalInput.js'
 import type { Outcome } from '../engine/record.js'
@@ -35,15 +36,25 @@ export function isRefusal(error: TRPCErrorLike): boolean {
   return status >= 400 && status < 500 && status !== 408 && status !== 499
 }
 
+interface FinalData {
+  idempotency?: IdempotencyErrorData
+}
+
 /** The shape of an error as it goes over the wire, the application's own formatters included; without its stack. */
-export async function finalShape(procedure: object, call: Call, error: TRPCError): Promise<string> {
+export async function finalShape(
+  procedure: object,
+  call: Call,
+  { error, attemptOutcome }: { error: TRPCError; attemptOutcome: AttemptOutcome },
+): Promise<string> {
   const { config } = (procedure as Builder)._def
   const { type, path, ctx } = call
   // As tRPC gives it to formatters: as it arrived.
   const input = await ofTheCall(call.getRawInput)()
   const shape = getTRPCErrorShape({ config, error, type, path, input, ctx } as never) as { data?: { stack?: unknown } }
   const { stack: _, ...data } = shape.data ?? {}
-  return toText(addIdempotencyErrorData({ shape: { ...shape, data }, error }), jsonSerializer) ?? ''
+  const told = addIdempotencyErrorData({ shape: { ...shape, data: data as FinalData }, error })
+  const idempotency: IdempotencyErrorData = { attemptOutcome, ...told.data.idempotency, final: true }
+  return toText({ ...told, data: { ...told.data, idempotency } }, jsonSerializer) ?? ''
 }
 
 /** What tRPC is thrown for one of our own errors. */

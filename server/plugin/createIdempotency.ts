@@ -67,7 +67,9 @@ export function createIdempotency<
             const result = await runHandler(call, { tx, idempotency }, input)
             if (result.ok) return { ok: true, data: result.data }
             const { error } = result
-            const shape = storeError?.(error) ? await finalShape(procedure, call, error) : undefined
+            const shape = storeError?.(error)
+              ? await finalShape(procedure, call, { error, attemptOutcome: 'NOT_EXECUTED' })
+              : undefined
             return { ok: false, error, failure: result, shape }
           },
         })
@@ -83,11 +85,13 @@ export function createIdempotency<
         refuseNested(call)
         const { operation, attempt, input } = await readCall(call, reader)
         const failureOf = async ({ error, ...rest }: CallFailure): Promise<LeaseHandled<CallFailure>> => {
-          if (storeError?.(error)) return { ok: false, kind: 'final', shape: await finalShape(procedure, call, error) }
+          const definite = isDefinite(error) && !hadFalseInput(error)
+          if (storeError?.(error)) {
+            const attemptOutcome = definite ? 'NOT_EXECUTED' : 'UNKNOWN'
+            return { ok: false, kind: 'final', shape: await finalShape(procedure, call, { error, attemptOutcome }) }
+          }
           const failure = { ...rest, error }
-          return isDefinite(error) && !hadFalseInput(error)
-            ? { ok: false, kind: 'definite', failure }
-            : { ok: false, kind: 'indefinite', error, failure }
+          return definite ? { ok: false, kind: 'definite', failure } : { ok: false, kind: 'indefinite', error, failure }
         }
         let runs = 0
         const end = await runLease({

@@ -181,6 +181,15 @@ test('a resumed intent that the application refuses stays unknown: an earlier pa
   expect(kept.size).toBe(1)
 })
 
+test('a resumed intent whose error is stored as the answer is known, and no longer kept', async () => {
+  const data = { code: 'CONFLICT', idempotency: { attemptOutcome: 'NOT_EXECUTED', final: true } }
+  const server = await startScriptedServer([failure(-32009, data)])
+  const { kept, store } = createStore()
+  await store.write({ key: v7(), path: 'create', input: {}, owner: 'alice' })
+  expect(await page(server.url, store).resume()).toMatchObject([{ outcome: 'NOT_EXECUTED' }])
+  expect(kept.size).toBe(0)
+})
+
 test('what this page is sending itself is not resumed by it; what it gave up is', async () => {
   const server = await startScriptedServer(['hang', BUSY, success('done')])
   const { store } = createStore()

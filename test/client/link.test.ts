@@ -175,6 +175,20 @@ test('once an attempt was lost, a later refusal does not make the outcome known'
   expect(idempotencyErrorOf(error)).toMatchObject({ attemptOutcome: 'NOT_EXECUTED', outcome: 'UNKNOWN', attempts: 2 })
 })
 
+test.each([
+  [-32009, 'CONFLICT'],
+  [-32603, 'INTERNAL_SERVER_ERROR'],
+])(
+  'an error that is stored as the answer (%i) ends the doubt that a lost attempt had left, and is not retried',
+  async (code, name) => {
+    const data = { code: name, idempotency: { attemptOutcome: 'NOT_EXECUTED', final: true } }
+    const server = await startScriptedServer([BUSY, failure(code, data)])
+    const error = await caught(client(server.url).create.mutate({}))
+    expect(server.requests).toHaveLength(2)
+    expect(idempotencyErrorOf(error)).toMatchObject({ attempts: 2, outcome: 'NOT_EXECUTED', final: true })
+  },
+)
+
 test('a key that the caller brought, and that is too old, may have been executed long ago', async () => {
   const data = { idempotency: { reason: 'KEY_TOO_OLD', attemptOutcome: 'NOT_EXECUTED' } }
   const server = await startScriptedServer([failure(-32012, data)])

@@ -279,7 +279,12 @@ storesErrors('a final error is stored, and every attempt is answered with its ve
   expect(first.error).toEqual({
     message: 'card declined',
     code: -32002,
-    data: { code: 'PAYMENT_REQUIRED', httpStatus: 402, path: 'pay' },
+    data: {
+      code: 'PAYMENT_REQUIRED',
+      httpStatus: 402,
+      path: 'pay',
+      idempotency: { attemptOutcome: 'NOT_EXECUTED', final: true },
+    },
   })
   expect((await call()).text).toBe(first.text)
   expect((await call(2)).text).toBe(first.text)

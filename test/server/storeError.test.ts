@@ -81,6 +81,7 @@ test('a final error is stored in the one transaction: its work is undone, its ke
       path: 'sell',
       cause: { name: 'SoldOut', item: 'tea' },
       input: { '~idempotency': { key, attempt: 1 } },
+      idempotency: { attemptOutcome: 'NOT_EXECUTED', final: true },
     },
   })
   expect(first.error?.data).not.toHaveProperty('stack')
