@@ -74,7 +74,8 @@ export function sendUntilAnswered(
   const noAnswer = (ms: number): Error => new Error(`${op.path}: no answer within ${ms} ms`)
 
   const send = (): void => {
-    if (journal === undefined) sendOnline()
+    if (intent.isOurs?.() === false) giveUp(new Error(`${op.path}: somebody else is signed in now`))
+    else if (journal === undefined) sendOnline()
     else journal.begin(op, intent.key).then(sendOnline, giveUp)
   }
 

@@ -65,7 +65,11 @@ export function createIntent<Input, Answer>(
   const start = (key: string, input: Input): Promise<Answer> => {
     const owned = owner?.()
     if (!isOwner(owner, owned)) throw new TypeError('createIntent: owner gave no owner, so nothing is sent')
-    const { answer, keys: taken } = runIntent(key, () => send(input))
+    const { answer, keys: taken } = runIntent(
+      key,
+      () => send(input),
+      () => isOwner(owner, owned),
+    )
     const inFlight = { status: 'in flight' as const, key, input, owned, answer }
     become(inFlight)
     const end = (next: Held<Input, Answer>) => {

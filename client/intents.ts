@@ -12,6 +12,8 @@ export interface Intent {
   attempts: number
   /** Whether one of its attempts may have been executed. */
   outcomeUnknown: boolean
+  /** Whether whoever made it is still signed in, where somebody knows. */
+  isOurs?: (() => boolean) | undefined
 }
 
 /** In the context of an operation that an earlier page may have sent. */
@@ -50,12 +52,14 @@ export function createIntents(): Intents {
     of(op) {
       const known = byId.get(op.id)
       if (known !== undefined) return known
-      const given = givenKey(op) ?? currentScope()?.takeKey(op.path)
+      const scope = currentScope()
+      const given = givenKey(op) ?? scope?.takeKey(op.path)
       const intent: Intent = {
         key: given ?? mint(),
         minted: given === undefined,
         attempts: 0,
         outcomeUnknown: RESUMED in op.context,
+        isOurs: scope?.isOurs,
       }
       byId.set(op.id, intent)
       if (byId.size > MOST_KEPT) byId.delete(byId.keys().next().value as number)

@@ -60,5 +60,5 @@ export function idempotencyLink<Router extends AnyTRPCRouter>(
 
 /** A caller who brings a key counts on it. A mutation that is not listed would run without. */
 function unlisted(op: Operation): TypeError {
-  return new TypeError(`${op.path}: context.idempotencyKey is given, but the link's option mutations lacks this path`)
+  return new TypeError(`${op.path}: context.idempotencyKey is given for a path that mutations does not list`)
 }

@@ -15,9 +15,15 @@ export interface IntentRun<Answer> {
  * Runs what sends an intent. The first mutation that it calls has the intent's key; further ones, as in
  * `Promise.all([create(), cancel()])`, have keys derived from it. A second run gives the same keys in the same order.
  *
+ * @param isOurs asked before each attempt: the intent of one user must not be sent as another's
+ *
  * Only before it first waits: after that, nothing tells its calls from anybody else's.
  */
-export function runIntent<Answer>(key: string, send: () => Answer | Promise<Answer>): IntentRun<Answer> {
+export function runIntent<Answer>(
+  key: string,
+  send: () => Answer | Promise<Answer>,
+  isOurs: () => boolean,
+): IntentRun<Answer> {
   const keys: string[] = []
   let ordinal = 0
   const outer = currentScope()
@@ -33,6 +39,7 @@ export function runIntent<Answer>(key: string, send: () => Answer | Promise<Answ
       return taken
     },
     join,
+    isOurs,
   }
   const run = () => runInScope(scope, async () => send())
   return { answer: process.env.NODE_ENV === 'production' ? run() : warnOfStrays(run), keys }

@@ -4,6 +4,8 @@ export interface IntentScope {
   takeKey(path: string): string | undefined
   /** Told of the key of an intent that is called in it, and keeps its key by itself. */
   join?(key: string): void
+  /** Whether whoever made the intent is still signed in. Asked before each attempt. */
+  isOurs?(): boolean
 }
 
 /** On `globalThis`, and registered: another copy of this package has to find it. */

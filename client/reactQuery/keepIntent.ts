@@ -39,7 +39,7 @@ export function keepIntent(
     async (...given) => {
       if (!isOurs()) throw notOurs(kept.key, sent)
       sent = true
-      const run = runIntent(kept.key, () => mutationFn(...given))
+      const run = runIntent(kept.key, () => mutationFn(...given), isOurs)
       taken = run.keys
       run.answer.catch(keys.learn)
       return run.answer

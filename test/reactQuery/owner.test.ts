@@ -1,12 +1,12 @@
 import type { DehydratedState, Mutation } from '@tanstack/react-query'
 import { idempotencyErrorOf } from 'trpc-idempotency/client'
-import { type BindOptions, retryIntent } from 'trpc-idempotency/react-query'
+import { retryIntent } from 'trpc-idempotency/react-query'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { caught } from '../support/caught.js'
 import { useDatabase } from '../support/database/testDatabase.js'
 import { type Fault, startFaultProxy } from '../support/faultProxy.js'
 import { serve } from '../support/httpServer.js'
-import { keptKey, leave, openPage, type Page } from './page.js'
+import { keptKey, leave, openPage, type Page, type PageOptions } from './page.js'
 import { createShop } from './shop.js'
 import { VERSIONS } from './versions.js'
 
@@ -21,7 +21,7 @@ describe.each(VERSIONS)('with the %s TanStack Query', (_name, tanstack) => {
   async function start(plan: Fault[], signedIn: { user: string }) {
     const { url, bodies } = await startFaultProxy(await serve(createShop(db)), plan)
     const user = () => signedIn.user
-    const open = (options: BindOptions = { owner: user }) => {
+    const open = (options: Partial<PageOptions> = { owner: user }) => {
       const page = openPage(tanstack, { url, user, ...options })
       const { mutationFn } = page.trpc.order.create.mutationOptions()
       const defaults = { ...(mutationFn !== undefined && { mutationFn }) }
@@ -43,6 +43,23 @@ describe.each(VERSIONS)('with the %s TanStack Query', (_name, tanstack) => {
         tanstack.dehydrate(queryClient, all ? { shouldDehydrateMutation: (m) => m.state.status === 'pending' } : {}),
       ),
     )
+
+  test('the owner changes between two attempts of the link: it stops, its outcome is unknown, and nothing goes out as somebody else’s', async () => {
+    const signedIn = { user: 'alice' }
+    const { open, bodies } = await start(['cutAfter'], signedIn)
+    const { trpc, useMutation } = open({
+      owner: () => signedIn.user,
+      maxAttempts: 5,
+      onEvent: ({ type }) => {
+        if (type === 'delay') signedIn.user = 'bob'
+      },
+    })
+    const error = await caught(useMutation(trpc.order.create.mutationOptions({ retry: 3 })).mutate(tea))
+    expect(error.message).toBe('order.create: somebody else is signed in now')
+    expect(idempotencyErrorOf(error)).toMatchObject({ attempts: 1, outcome: 'UNKNOWN' })
+    expect(bodies).toHaveLength(1)
+    expect(await db.orders()).toEqual([{ customer: 'alice', ...tea }])
+  })
 
   test('after a reload as somebody else a paused mutation is not sent, raises the event and stays; its owner’s page sends it', async () => {
     const signedIn = { user: 'alice' }
@@ -167,7 +184,8 @@ describe.each(VERSIONS)('with the %s TanStack Query', (_name, tanstack) => {
     ['with an owner is not sent by a page that has none', 'alice', undefined],
   ])('a mutation that was persisted %s', async (_title, before, after) => {
     const { open, bodies } = await start([], { user: 'alice' })
-    const bindingOf = (owner: string | undefined): BindOptions => (owner === undefined ? {} : { owner: () => owner })
+    const bindingOf = (owner: string | undefined): Partial<PageOptions> =>
+      owner === undefined ? {} : { owner: () => owner }
     const first = open(bindingOf(before))
     await pauseOne(first)
     const left = persisted(first)

@@ -1,7 +1,7 @@
 import type { MutationObserverOptions, QueryClient } from '@tanstack/react-query'
 import { createTRPCClient, httpLink, type TRPCLink } from '@trpc/client'
 import { createTRPCOptionsProxy } from '@trpc/tanstack-react-query'
-import { idempotencyLink } from 'trpc-idempotency/client'
+import { type IdempotencyEvent, idempotencyLink } from 'trpc-idempotency/client'
 import { type BindOptions, bindIdempotency } from 'trpc-idempotency/react-query'
 import { onTestFinished } from 'vitest'
 import type { Shop } from './shop.js'
@@ -12,6 +12,7 @@ export interface PageOptions extends BindOptions {
   /** How often the link sends an intent. Default 1: so the tests see what TanStack Query does. */
   maxAttempts?: number
   retryBudget?: number
+  onEvent?: (event: IdempotencyEvent) => void
   /** Who is signed in, by the header `x-user`. */
   user?: () => string
   /** What stands before our link. */
@@ -21,7 +22,15 @@ export interface PageOptions extends BindOptions {
 /** What one page of an application has, as its scripts set it up; without a browser. */
 export function openPage(
   tanstack: TanStack,
-  { url, maxAttempts = 1, retryBudget = 30, user = () => 'alice', before = [], ...binding }: PageOptions,
+  {
+    url,
+    maxAttempts = 1,
+    retryBudget = 30,
+    onEvent = () => undefined,
+    user = () => 'alice',
+    before = [],
+    ...binding
+  }: PageOptions,
 ) {
   // The types of the oldest TanStack Query are others; what is called is not.
   const queryClient: QueryClient = new tanstack.QueryClient({ defaultOptions: { mutations: { retryDelay: 1 } } })
@@ -35,7 +44,7 @@ export function openPage(
   const client = createTRPCClient<Shop>({
     links: [
       ...before,
-      idempotencyLink<Shop>({ mutations, maxAttempts, retryBudget, baseDelayMs: 1 }),
+      idempotencyLink<Shop>({ mutations, maxAttempts, retryBudget, onEvent, baseDelayMs: 1 }),
       httpLink({ url, headers: () => ({ 'x-user': user() }) }),
     ],
   })

@@ -165,7 +165,7 @@ describe.each(VERSIONS)('with the %s TanStack Query', (_name, tanstack) => {
 })
 
 function datedShop() {
-  const t = initTRPC.context<Context>().create({ transformer: superjson })
+  const t = initTRPC.context<Context>().create({ transformer: superjson, errorFormatter: endOfErrorFormatter })
   const idempotency = createIdempotency({ prisma: db.prisma, scope: () => 'alice', serializer: superjson })
   return t.router({
     create: idempotency
