@@ -159,17 +159,31 @@ test('an order that is made offline and outlived by nothing but the journal is s
   expect(await db.orders()).toEqual(ALICES)
 })
 
-test('a page that is left with its order under way, and come back to: it ends with the answer, and there is one order', async () => {
+test('a page that the browser keeps while it is left, with its order under way: it goes on, and there is one order', async () => {
   const { open, url, sent } = await shop(['hang'])
   const page = await open()
   await order(page)
   await expect.poll(() => db.orders()).toEqual(ALICES)
   await page.goto(`${url}/elsewhere`)
-  await page.goBack()
-  // From the cache of the history, where the browser kept the page, or loaded anew.
-  await expect.poll(() => lines(page)).toContain('resumed: tea for alice')
+  await page.goBack({ waitUntil: 'commit' })
+  // The attempt that was under way is given up after its timeout, and sent again by the very same page.
+  await shows(page, 'ready', 'kept', 'ready', 'ordered: tea for alice')
   expect(await db.orders()).toEqual(ALICES)
-  expect(sent().keys).toBe(1)
+  expect(sent()).toEqual({ requests: 2, keys: 1 })
+})
+
+test('a page that is left with its order under way, and loaded anew by going back: it ends with the answer, and there is one order', async () => {
+  const { open, url, sent } = await shop(['hang'])
+  const page = await open()
+  // What listens to this event is not kept by the browser.
+  await page.evaluate(() => addEventListener('unload', () => undefined))
+  await order(page)
+  await expect.poll(() => db.orders()).toEqual(ALICES)
+  await page.goto(`${url}/elsewhere`)
+  await page.goBack()
+  await shows(page, 'resumed: tea for alice', 'ready')
+  expect(await db.orders()).toEqual(ALICES)
+  expect(sent()).toEqual({ requests: 2, keys: 1 })
 })
 
 test('two clicks are two intents, and two orders', async () => {

@@ -18,7 +18,12 @@ export function useBrowser(): {
   beforeAll(async () => {
     const executablePath = process.env['CHROMIUM'] ?? findProgram(['chromium', 'chromium-browser', 'google-chrome'])
     // Root has no sandbox; the pages are our own.
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+    browser = await chromium.launch({
+      executablePath,
+      args: ['--no-sandbox'],
+      // Playwright switches it off; users have it.
+      ignoreDefaultArgs: ['--disable-back-forward-cache'],
+    })
   })
   afterAll(() => browser?.close())
   return {

@@ -35,7 +35,8 @@ document.querySelector('form')?.addEventListener('submit', async (event) => {
 })
 
 /** On every load, and when the page comes back from the cache of the browser's history. */
-addEventListener('pageshow', async () => {
+addEventListener('pageshow', async ({ persisted }) => {
+  if (persisted) show('kept')
   for (const resumed of await resumeIntents(client, journal)) {
     show(`resumed: ${resumed.outcome === 'EXECUTED' ? resumed.answer : resumed.outcome}`)
   }
