@@ -60,7 +60,7 @@ export async function startFaultProxy(upstreamUrl: string, plan: Fault[], path =
     delivered += 1
     return forward(upstreamUrl, incoming)
   }
-  const server = createServer(async (incoming, response) => {
+  const handle = async (incoming: IncomingMessage, response: ServerResponse) => {
     const received: Request = {
       method: incoming.method,
       url: incoming.url,
@@ -74,6 +74,10 @@ export async function startFaultProxy(upstreamUrl: string, plan: Fault[], path =
     const answer = await (isNoted ? deliver(received) : forward(upstreamUrl, received))
     if (fault === 'deliver twice') await deliver(received)
     reply(fault, { answer, response, socket: incoming.socket })
+  }
+  const server = createServer((incoming, response) => {
+    // A client that left, or a server that was stopped at the end of its test: nobody waits for the rest.
+    handle(incoming, response).catch(() => incoming.socket.destroy())
   })
   return { url: await listen(server), bodies, delivered: () => delivered }
 }
