@@ -1,10 +1,11 @@
 import { PrismaPg } from '@prisma/adapter-pg'
 import { onTestFinished } from 'vitest'
 import { PrismaClient } from '../../generated/prisma/client.js'
+import { disconnect } from './prismaVersion.js'
 
 /** A client of the application for one address of its database, such as a proxy's, until the test ends. */
 export function clientOf(connectionString: string, max = 3): PrismaClient {
   const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString, max }) })
-  onTestFinished(() => prisma.$disconnect())
+  onTestFinished(() => disconnect(prisma))
   return prisma
 }
