@@ -54,9 +54,10 @@ const superJson = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 3, withCrossShrink: true },
     leaf,
-    fc.date(),
+    // Not one that is none: superjson makes null of it, and forgets where else it stood.
+    fc.date({ noInvalidDate: true }),
     fc.bigInt(),
-    fc.constantFrom(undefined, Number.NaN, Number.POSITIVE_INFINITY, new Date(Number.NaN)),
+    fc.constantFrom(undefined, Number.NaN, Number.POSITIVE_INFINITY),
     fc.constant(/tea/gi),
     fc.webUrl().map((url) => new URL(url)),
     fc.constant(null).map(() => new TypeError('as a value')),
