@@ -1,27 +1,16 @@
 import { TRPCClientError } from '@trpc/client'
-import type { AttemptOutcome } from '../wire/errorData.js'
-import type { Reason } from '../wire/reasons.js'
+import type { AttemptOutcome, IdempotencyErrorData } from '../wire/errorData.js'
 import type { Intent } from './intents.js'
 import type { Verdict } from './judge.js'
 
-/** What is known when an intent was given up. */
-export interface IdempotencyFailure {
+/** What is known when an intent was given up, with what the server said to its last attempt. */
+export interface IdempotencyFailure extends IdempotencyErrorData {
   /** The key of the intent. Sent again with it, the intent executes at most once. */
   key: string
   /** How often it was sent. */
   attempts: number
   /** Whether the mutation was executed by any attempt. `UNKNOWN`: only sending the same key again decides. */
   outcome: AttemptOutcome
-  /** Whether the last attempt executed it. */
-  attemptOutcome: AttemptOutcome
-  /** Why the server refused or failed the last attempt, where it said so. */
-  reason?: Reason
-  /** Milliseconds after which the same key may be sent again, where the server knows. */
-  retryAfterMs?: number
-  /** The server's clock, in milliseconds since 1970, where it refused the key for its age. */
-  serverTimeMs?: number
-  /** The error is the stored answer: every further attempt would be told the same. */
-  final?: true
 }
 
 /** Where a failure travels: tRPC's client errors have a place for whatever links know. */

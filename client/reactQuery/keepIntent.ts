@@ -1,4 +1,5 @@
 import type { Mutation, MutationMeta } from '@tanstack/react-query'
+import { tell } from '../events.js'
 import { failed, idempotencyErrorOf } from '../failure.js'
 import type { KeySource } from '../keySource.js'
 import { isOwner, type OwnerOption } from '../owner.js'
@@ -70,7 +71,7 @@ export function keepIntent(
       const refusal = Promise.reject(notOurs(kept.key, sent))
       // TanStack Query continues the next mutation of a scope without looking at the promise.
       refusal.catch(() => undefined)
-      report(() => onOtherOwner?.(mutation))
+      tell(onOtherOwner, mutation)
       return refusal
     }
 
@@ -111,13 +112,4 @@ function notOurs(key: string, sent: boolean): Error {
     { key, minted: false, attempts: 0, outcomeUnknown: sent },
     { attemptOutcome: 'NOT_EXECUTED', said: undefined },
   )
-}
-
-/** A hook only observes. */
-function report(hook: () => void): void {
-  try {
-    hook()
-  } catch (error) {
-    console.error(error)
-  }
 }

@@ -1,5 +1,5 @@
 import { unwrap } from '../../wire/envelope.js'
-import { replaceRawInput } from '../call/originalInput.js'
+import { originalInput, replaceRawInput } from '../call/originalInput.js'
 
 /** What tRPC hands to a middleware, as far as it is read here. */
 interface UnwrappedCall<Result> {
@@ -23,7 +23,7 @@ export async function unwrapInput<Result>({ input, getRawInput, next }: Unwrappe
   if (unwrapped.kind !== 'enveloped') return next()
   const overrides: Overrides = {
     // Only where tRPC had put the envelope there; elsewhere it would be merged, unchecked, into what parsers return.
-    input: unwrap(input).kind === 'bare' ? input : unwrapped.input,
+    input: originalInput(input),
     getRawInput: replaceRawInput(unwrapped.input, { carried: unwrapped.carried, getRawInput }),
   }
   // Its types take one of the two; it reads both.
