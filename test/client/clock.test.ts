@@ -3,6 +3,7 @@ import { idempotencyErrorOf } from 'trpc-idempotency/client'
 import { v7 } from 'uuid'
 import { expect, test } from 'vitest'
 import { birthOf } from '../support/birthOf.js'
+import { carriedIn } from '../support/carriedIn.js'
 import { caught } from '../support/caught.js'
 import { failure, type Scripted, startScriptedServer, success } from '../support/scriptedServer.js'
 import { type Shop, untyped } from '../support/untypedClient.js'
@@ -26,7 +27,7 @@ function client(url: string, maxAttempts = 5) {
 
 /** The keys that were sent, and the times that they were born at, to the minute. */
 function sent(requests: { body: string }[]): { keys: string[]; minutesOff: number[] } {
-  const keys = requests.map(({ body }) => (JSON.parse(body) as { '~idempotency': { key: string } })['~idempotency'].key)
+  const keys = requests.map((request) => carriedIn(request).key)
   return { keys, minutesOff: keys.map((key) => Math.round((birthOf(key) - NOW) / 60_000)) }
 }
 

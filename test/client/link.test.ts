@@ -4,6 +4,7 @@ import { observable } from '@trpc/server/observable'
 import { idempotencyErrorOf } from 'trpc-idempotency/client'
 import { v7, validate, version } from 'uuid'
 import { expect, test } from 'vitest'
+import { carriedIn } from '../support/carriedIn.js'
 import { caught } from '../support/caught.js'
 import { failure, type Scripted, startScriptedServer, success } from '../support/scriptedServer.js'
 import { type Shop, untyped } from '../support/untypedClient.js'
@@ -31,9 +32,7 @@ function client(
 
 /** Keys and attempts of requests, read from their bodies. */
 function sent(requests: { body: string }[]): { key: string; attempt: number }[] {
-  return requests.map(
-    ({ body }) => (JSON.parse(body) as { '~idempotency': { key: string; attempt: number } })['~idempotency'],
-  )
+  return requests.map(carriedIn)
 }
 
 test('a listed mutation carries a UUIDv7, the number of its attempt, and its input untouched', async () => {

@@ -2,6 +2,7 @@ import { createTRPCClient, httpLink, loggerLink, retryLink, type TRPCLink } from
 import { observable } from '@trpc/server/observable'
 import { type IdempotencyEvent, idempotencyErrorOf, isOutcomeUnknown } from 'trpc-idempotency/client'
 import { afterEach, expect, test, vi } from 'vitest'
+import { carriedIn } from '../support/carriedIn.js'
 import { caught } from '../support/caught.js'
 import { failure, type Scripted, startScriptedServer, success } from '../support/scriptedServer.js'
 import { type Shop, untyped } from '../support/untypedClient.js'
@@ -250,9 +251,6 @@ test('isOutcomeUnknown tells whether a mutation that failed may have been execut
   }
 })
 
-const keysOf = (requests: { body: string }[]) =>
-  requests.map(({ body }) => (JSON.parse(body) as { '~idempotency': { key: string; attempt: number } })['~idempotency'])
-
 test('with maxAttempts: 1 the link above owns the retries', async () => {
   const server = await startScriptedServer([BUSY, success('done')])
   const above = retryLink<Shop>({ retry: ({ attempts }) => attempts < 3 })
@@ -266,7 +264,7 @@ test('where a link below retries as well, the numbers multiply, with one key, an
   const below = retryLink<Shop>({ retry: ({ attempts }) => attempts < 3, retryDelayMs: () => 20 })
   const mutate = client(server.url, { maxAttempts: 2 }, { below })
   await caught(mutate())
-  const sent = keysOf(server.requests)
+  const sent = server.requests.map(carriedIn)
   expect(sent.map(({ attempt }) => attempt)).toEqual([1, 1, 1, 2, 2, 2])
   expect(new Set(sent.map(({ key }) => key)).size).toBe(1)
   await caught(mutate())

@@ -1,6 +1,7 @@
 import { createTRPCClient, httpLink } from '@trpc/client'
 import { idempotencyLink } from 'trpc-idempotency/client'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { carriedIn } from '../support/carriedIn.js'
 import { useDatabase } from '../support/database/testDatabase.js'
 import { serve } from '../support/httpServer.js'
 import { authed, OrderInput, shopIdempotency, t } from '../support/shop.js'
@@ -33,7 +34,7 @@ test.each([
         url,
         headers: { 'x-user': 'alice' },
         fetch(address, init) {
-          keys.push((JSON.parse(String(init?.body)) as { '~idempotency': { key: string } })['~idempotency'].key)
+          keys.push(carriedIn({ body: String(init?.body) }).key)
           return fetch(address, init as RequestInit)
         },
       }),
