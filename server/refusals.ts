@@ -1,5 +1,5 @@
 import type { Reason } from '../wire/reasons.js'
-import type { Operation } from './engine/record.js'
+import type { Operation, Tombstone } from './engine/record.js'
 import type { Storable } from './engine/result.js'
 import { IdempotencyError, type IdempotencyErrorOptions } from './errors.js'
 import type { Fault } from './store/sqlDatabase.js'
@@ -72,16 +72,28 @@ export function pointRefused(
   return new Error(message, { cause })
 }
 
-/** It was executed, and what it returned cannot be stored. It is never run again. */
-export function executedWithoutResult(
-  { procedure }: Pick<Operation, 'procedure'>,
-  reason: 'RESULT_NOT_STORABLE' | 'RESULT_TOO_LARGE',
-): IdempotencyError {
-  return new IdempotencyError(
-    reason,
-    `${procedure}: it was executed, but its result cannot be stored and answered. Return plain data of less than maxResultBytes.`,
-    { attemptOutcome: 'EXECUTED' },
-  )
+/** It is settled, and there is no result to answer. It is never run again. */
+export function withoutResult({ procedure }: Pick<Operation, 'procedure'>, tombstone: Tombstone): IdempotencyError {
+  switch (tombstone) {
+    case 'RESULT_NOT_STORABLE':
+    case 'RESULT_TOO_LARGE':
+      return new IdempotencyError(
+        tombstone,
+        `${procedure}: it was executed, but its result cannot be stored and answered. Return plain data of less than maxResultBytes.`,
+        { attemptOutcome: 'EXECUTED' },
+      )
+    case 'RESULT_ERASED':
+      return new IdempotencyError(
+        'RESULT_ERASED',
+        `${procedure}: it was executed, and its result has been erased since. Look the effect up; a new intent needs a new key.`,
+      )
+    case 'OUTCOME_ERASED':
+      return new IdempotencyError(
+        'RESULT_ERASED',
+        `${procedure}: what came of it has been erased. Look whether the effect is there before you send it with a new key.`,
+        { attemptOutcome: 'UNKNOWN' },
+      )
+  }
 }
 
 export interface Unavailable {

@@ -28,6 +28,7 @@ export const REASONS = {
   ABANDONED: { code: 'CONFLICT', attemptOutcome: 'UNKNOWN', sameKeyAgain: 'after an operator' },
   RESULT_NOT_STORABLE: { code: 'INTERNAL_SERVER_ERROR', attemptOutcome: 'NOT_EXECUTED', sameKeyAgain: 'never' },
   RESULT_TOO_LARGE: { code: 'INTERNAL_SERVER_ERROR', attemptOutcome: 'NOT_EXECUTED', sameKeyAgain: 'never' },
+  RESULT_ERASED: { code: 'PRECONDITION_FAILED', attemptOutcome: 'EXECUTED', sameKeyAgain: 'never' },
   TRANSACTION_ESCAPED: { code: 'INTERNAL_SERVER_ERROR', attemptOutcome: 'UNKNOWN', sameKeyAgain: 'never' },
   NESTED: { code: 'INTERNAL_SERVER_ERROR', attemptOutcome: 'NOT_EXECUTED', sameKeyAgain: 'never' },
 } as const satisfies Record<string, ReasonRow>

@@ -48,8 +48,16 @@ export type Outcome =
   | { readonly kind: 'value'; readonly result: StoredResult }
   /** A final error: the shape that went over the wire, as JSON. */
   | { readonly kind: 'error'; readonly shape: string }
-  /** It was executed, and its result could not be stored. */
-  | { readonly kind: 'tombstone'; readonly reason: 'RESULT_NOT_STORABLE' | 'RESULT_TOO_LARGE' }
+  /** There is nothing to answer. */
+  | { readonly kind: 'tombstone'; readonly reason: Tombstone }
+
+/** Why a settled operation has no result: it was executed and its result could not be stored, or was erased since. */
+export type Tombstone =
+  | 'RESULT_NOT_STORABLE'
+  | 'RESULT_TOO_LARGE'
+  | 'RESULT_ERASED'
+  /** Erased before anybody knew, or with an error for its result. */
+  | 'OUTCOME_ERASED'
 
 /** What a procedure in lease mode wants done with an operation whose holder ended without a word. */
 export type OnUnknown = 'retry' | 'manual'

@@ -1,4 +1,4 @@
-import type { Lookup } from '../engine/record.js'
+import type { Lookup, Tombstone } from '../engine/record.js'
 import { fromText, jsonSerializer, type Serializer } from '../engine/serializer.js'
 import { IdempotencyError } from '../errors.js'
 import type { KeyStore } from '../store/keyStore.js'
@@ -15,8 +15,8 @@ export type OperationStatus =
   | { status: 'settled'; as: 'value'; result: unknown }
   /** It failed for good: the shape of the error, as it went over the wire. */
   | { status: 'settled'; as: 'error'; shape: unknown }
-  /** It was executed, and its result could not be stored. */
-  | { status: 'settled'; as: 'tombstone'; reason: 'RESULT_NOT_STORABLE' | 'RESULT_TOO_LARGE' }
+  /** It was executed, and its result could not be stored or was erased; `OUTCOME_ERASED`: perhaps it was. */
+  | { status: 'settled'; as: 'tombstone'; reason: Tombstone }
 
 /**
  * Reads what the table knows of an operation.

@@ -8,7 +8,7 @@ import { fromText, jsonSerializer, type Serializer, toText } from '../engine/ser
 import { addIdempotencyErrorData } from '../errorShape.js'
 import type { IdempotencyError } from '../errors.js'
 import type { TRPCErrorLike } from '../options.js'
-import { executedWithoutResult } from '../refusals.js'
+import { withoutResult } from '../refusals.js'
 import { type ErrorShape, ReplayedError } from '../replayedError.js'
 import type { Builder, Call, CallResult } from './procedure.js'
 
@@ -21,7 +21,7 @@ export function answer(outcome: Outcome, of: { procedure: string; serializer: Se
     case 'value':
       return { ok: true, data: fromText(outcome.result, of.serializer) }
     case 'tombstone':
-      throw executedWithoutResult(of, outcome.reason)
+      throw withoutResult(of, outcome.reason)
     case 'error': {
       const cause = new ReplayedError(fromText(outcome.shape, jsonSerializer) as ErrorShape)
       const { code } = cause.shape.data as { code?: TRPCError['code'] }

@@ -6,10 +6,12 @@ import { readLeaseOptions } from '../leaseOptions.js'
 import { type LeaseHandled, leaseMode } from '../modes/lease.js'
 import type { Handled } from '../modes/runInTransaction.js'
 import { transactionMode } from '../modes/transaction.js'
+import { forgetScope } from '../ops/forget.js'
 import { releaseOperation, resolveOperation } from '../ops/operator.js'
 import { statusOf } from '../ops/status.js'
 import { readSharedOptions, readTransactionOptions } from '../options.js'
 import { type PrismaLike, prismaDatabase } from '../store/prisma.js'
+import { sqlEraser } from '../store/sqlEraser.js'
 import { sqlLeaseStore } from '../store/sqlLeaseStore.js'
 import { sqlStore } from '../store/sqlStore.js'
 import { sqlSweeper } from '../store/sqlSweeper.js'
@@ -35,6 +37,7 @@ export function createIdempotency<
   const database = prismaDatabase(options.prisma)
   const store = sqlStore(database, settings)
   const leases = sqlLeaseStore(database, settings, store)
+  const eraser = sqlEraser(database, settings)
   const maxBytes = settings.transaction.maxResultBytes
   const runTransaction = transactionMode(store, serializer)
   const runLease = leaseMode(leases, serializer)
@@ -114,6 +117,7 @@ export function createIdempotency<
     },
     resolve: ({ result, ...of }) => resolveOperation(of, { store: leases, serializer, maxBytes, result }),
     release: (of) => releaseOperation(of, leases),
+    forget: (of) => forgetScope(of, eraser),
     status: (of) => statusOf(of, { store, serializer }),
     sweeper: sqlSweeper(database, settings),
   }

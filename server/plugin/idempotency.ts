@@ -3,6 +3,7 @@ import type { Idempotent } from '../../wire/mark.js'
 import type { RequestHeaders } from '../call/headers.js'
 import type { IdempotencyContext, LeaseContext } from '../context.js'
 import type { LeaseOptions } from '../leaseOptions.js'
+import type { Forgotten } from '../ops/forget.js'
 import type { OperationStatus } from '../ops/status.js'
 import type { SharedOptions, TransactionOptions } from '../options.js'
 import type { Sweeper } from '../store/keyStore.js'
@@ -79,6 +80,15 @@ export interface Idempotency<Client extends PrismaLike, Ctx extends object> {
 
   /** Gives such an operation back: the next attempt takes it over, and answers recovery points from their record. */
   release(of: { scope: string; key: string }): Promise<void>
+
+  /**
+   * Erases every result that is stored of a scope, such as that of a user who left. Each key keeps a tombstone: sent
+   * again it is refused with RESULT_ERASED, and never executed. An operation that is running meanwhile stores its result
+   * after: end the scope's sessions first.
+   *
+   * @throws IdempotencyError SCOPE_MISSING; STORE_UNAVAILABLE where the database failed: call it again, it goes on
+   */
+  forget(of: { scope: string }): Promise<Forgotten>
 
   /**
    * Asks the table about an operation, for support and for operators. It changes nothing and grants nothing.

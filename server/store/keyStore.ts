@@ -1,4 +1,4 @@
-import type { Fence, Lookup, Operation, Outcome, ScopedKey } from '../engine/record.js'
+import type { Fence, Lookup, Operation, Outcome, Scope, ScopedKey } from '../engine/record.js'
 import type { Fault, SqlTransactionOptions } from './sqlDatabase.js'
 
 /** What a transaction can prove about itself: the connection and the transaction that a statement really ran in. */
@@ -63,6 +63,23 @@ export interface KeyStore<Tx> {
   /** Removes a claim that stands in the table although its transaction was rolled back. */
   removeEscaped(operation: Operation): Promise<void>
   faultOf(error: unknown): Fault
+}
+
+/** What an erasure does to the table, one statement at a time. */
+export interface Eraser {
+  /**
+   * Erases what is stored of at most `batchSize` operations of a scope, in the order of their keys, and leaves
+   * tombstones. Never of one whose lease lives.
+   *
+   * @param after where to go on: the last key of the batch before
+   * @returns `last` of the batch; `null` where there was none left
+   */
+  eraseBatch(
+    scope: Scope,
+    batch: { after: string; batchSize: number },
+  ): Promise<{ erased: number; last: string | null }>
+  /** How many operations of a scope are under a lease that lives. */
+  countLive(scope: Scope): Promise<number>
 }
 
 /** What a sweep does to the table, one statement at a time. */

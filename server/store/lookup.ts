@@ -1,4 +1,4 @@
-import type { Age, Fence, Lookup, Outcome } from '../engine/record.js'
+import type { Age, Fence, Lookup, Outcome, Tombstone } from '../engine/record.js'
 import type { ReadRow } from './sql/read.js'
 
 /** What a row says, in the words of the engine. */
@@ -30,8 +30,18 @@ export function lookup(row: ReadRow): Lookup {
 function outcome({ result, result_kind: kind }: ReadRow): Outcome {
   if (kind === 'value') return { kind, result }
   if (kind === 'error' && result !== null) return { kind, shape: result }
-  if (kind === 'tombstone') {
-    return { kind, reason: result === 'RESULT_TOO_LARGE' ? 'RESULT_TOO_LARGE' : 'RESULT_NOT_STORABLE' }
-  }
+  if (kind === 'tombstone' && isTombstone(result)) return { kind, reason: result }
   throw new Error(`an idempotency key is settled with a ${kind}, which this version cannot replay`)
+}
+
+/** As a table, so that the compiler finds the one that is missing here. */
+const TOMBSTONES: Record<Tombstone, true> = {
+  RESULT_NOT_STORABLE: true,
+  RESULT_TOO_LARGE: true,
+  RESULT_ERASED: true,
+  OUTCOME_ERASED: true,
+}
+
+function isTombstone(result: string | null): result is Tombstone {
+  return result !== null && Object.hasOwn(TOMBSTONES, result)
 }

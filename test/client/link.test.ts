@@ -146,6 +146,7 @@ const reasons: [reason: string, attemptOutcome: string, then: { again: boolean; 
   ['RESULT_NOT_STORABLE', 'NOT_EXECUTED', { again: false, outcome: 'NOT_EXECUTED' }],
   ['RESULT_NOT_STORABLE', 'EXECUTED', { again: false, outcome: 'EXECUTED' }],
   ['RESULT_TOO_LARGE', 'NOT_EXECUTED', { again: false, outcome: 'NOT_EXECUTED' }],
+  ['RESULT_ERASED', 'EXECUTED', { again: false, outcome: 'EXECUTED' }],
   ['TRANSACTION_ESCAPED', 'UNKNOWN', { again: false, outcome: 'UNKNOWN' }],
   ['NESTED', 'NOT_EXECUTED', { again: false, outcome: 'NOT_EXECUTED' }],
   ['STORE_UNAVAILABLE', 'NOT_EXECUTED', { again: true, outcome: 'NOT_EXECUTED' }],
