@@ -1,6 +1,8 @@
 import { inspect } from 'node:util'
 import { z } from 'zod'
 import { jsonSerializer, type Serializer } from './engine/serializer.js'
+import { type SealFrom, type SealSecret, sealOption } from './sealOption.js'
+import type { SealPeriod } from './store/seal.js'
 import type { IsolationLevel } from './store/sqlDatabase.js'
 
 /**
@@ -51,6 +53,11 @@ export interface SharedOptions extends TransactionOptions {
   retentionMs?: number
   /** How far a client's clock may be ahead of the database's, in ms. Default 10 minutes. */
   skewMs?: number
+  /**
+   * Seals the results in the table, so that who reads it (a dump, a replica) learns none: one secret, or several with the
+   * births from which on they seal. All servers need the same. Default: results are stored as they are.
+   */
+  seal?: SealSecret | readonly SealFrom[]
   /** The Postgres schema that holds the tables, where the connection's search path does not lead to them. */
   schema?: string
 }
@@ -59,6 +66,7 @@ export interface Settings {
   serializer: Serializer
   retentionMs: number
   skewMs: number
+  seal: readonly SealPeriod[]
   schema: string | undefined
   transaction: TransactionSettings
 }
@@ -111,6 +119,7 @@ const sharedShape = {
   retentionMs: milliseconds(MINUTE, Number.MAX_SAFE_INTEGER).default(72 * HOUR),
   // Clocks that synchronise are off by seconds, those set by hand by minutes. A key from the future is only kept longer.
   skewMs: milliseconds(0, DAY).default(10 * MINUTE),
+  seal: sealOption,
   schema: z
     .string()
     .regex(/^[A-Za-z_][A-Za-z0-9_$]{0,62}$/, 'must be the name of a Postgres schema')
@@ -145,6 +154,7 @@ export function readSharedOptions(given: unknown): Settings {
     serializer,
     retentionMs,
     skewMs,
+    seal,
     schema,
     prisma: _,
     scope: __,
@@ -152,7 +162,7 @@ export function readSharedOptions(given: unknown): Settings {
     ...transaction
   } = readOptions(sharedSchema, given, 'createIdempotency')
   checkTogether(transaction, 'createIdempotency')
-  return { serializer, retentionMs, skewMs, schema, transaction }
+  return { serializer, retentionMs, skewMs, seal, schema, transaction }
 }
 
 /** The same for what `transaction` was given; what is left out there is taken from `shared`. */
@@ -188,6 +198,7 @@ export function readOptions<Schema extends z.ZodObject>(
 function complaint(issue: z.core.$ZodIssue, given: unknown, caller: string): string {
   if (issue.code === 'unrecognized_keys') return `${caller}: there is no option ${issue.keys.join(', ')}`
   const name = issue.path.join('.')
+  if (issue.code === 'custom' && issue.params?.['secret'] === true) return `${caller}: ${name} ${issue.message}`
   const value = issue.path.reduce<unknown>(
     (from, key) => (from as Record<PropertyKey, unknown> | undefined)?.[key],
     given,

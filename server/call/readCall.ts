@@ -1,6 +1,6 @@
 import { fingerprint } from '../engine/fingerprint.js'
 import { checkKey } from '../engine/key.js'
-import type { Operation, Scope } from '../engine/record.js'
+import type { Fingerprint, Operation, Scope, ScopedKey } from '../engine/record.js'
 import { checkScope } from '../engine/scope.js'
 import type { Serializer } from '../engine/serializer.js'
 import { IdempotencyError } from '../errors.js'
@@ -28,6 +28,8 @@ export interface CallReader {
   /** The request's headers; left out where keys travel in the input alone. */
   headers?: ((call: { ctx: unknown }) => RequestHeaders | null | undefined) | undefined
   serializer: Serializer
+  /** What a fingerprint is compared and stored as. */
+  keyed(name: ScopedKey, fingerprint: Fingerprint): Fingerprint
 }
 
 /**
@@ -49,12 +51,11 @@ export async function readCall(call: IncomingCall, reader: CallReader): Promise<
   if (!checked.ok) throw keyInvalid(call, checked.complaint)
   const input = await readInput(arrived.input, { serializer: reader.serializer, headers, path })
   if (input === undefined) throw digestMissing(call)
+  const name: ScopedKey = { key: checked.key, birth: checked.birth, scope: await scopeOf(call, reader.scope) }
   const operation: Operation = {
-    key: checked.key,
-    birth: checked.birth,
-    scope: await scopeOf(call, reader.scope),
+    ...name,
     procedure: path,
-    fingerprint: fingerprint(path, input.canonical),
+    fingerprint: reader.keyed(name, fingerprint(path, input.canonical)),
   }
   return { operation, attempt: carried.attempt, input }
 }

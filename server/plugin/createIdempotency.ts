@@ -11,6 +11,7 @@ import { releaseOperation, resolveOperation } from '../ops/operator.js'
 import { statusOf } from '../ops/status.js'
 import { readSharedOptions, readTransactionOptions } from '../options.js'
 import { type PrismaLike, prismaDatabase } from '../store/prisma.js'
+import { sealBy } from '../store/seal.js'
 import { sqlEraser } from '../store/sqlEraser.js'
 import { sqlLeaseStore } from '../store/sqlLeaseStore.js'
 import { sqlStore } from '../store/sqlStore.js'
@@ -35,8 +36,9 @@ export function createIdempotency<
   const settings = readSharedOptions(options)
   const { serializer } = settings
   const database = prismaDatabase(options.prisma)
-  const store = sqlStore(database, settings)
-  const leases = sqlLeaseStore(database, settings, store)
+  const seal = sealBy(settings.seal)
+  const store = sqlStore(database, { ...settings, seal })
+  const leases = sqlLeaseStore(database, { ...settings, seal }, store)
   const eraser = sqlEraser(database, settings)
   const maxBytes = settings.transaction.maxResultBytes
   const runTransaction = transactionMode(store, serializer)
@@ -46,6 +48,7 @@ export function createIdempotency<
     serializer,
     scope: ({ ctx }) => options.scope({ ctx: ctx as Ctx }),
     headers: headers === undefined ? undefined : ({ ctx }) => headers({ ctx: ctx as HeadersCtx }),
+    keyed: (name, fingerprint) => seal(name).fingerprint(fingerprint),
   }
   const readsHeaders = headers !== undefined
 

@@ -1,8 +1,9 @@
 import type { Age, Fence, Lookup, Outcome, Tombstone } from '../engine/record.js'
+import type { Sealed } from './seal.js'
 import type { ReadRow } from './sql/read.js'
 
 /** What a row says, in the words of the engine. */
-export function lookup(row: ReadRow): Lookup {
+export function lookup(row: ReadRow, sealed: Pick<Sealed, 'open'>): Lookup {
   const { status, fingerprint } = row
   if (status === null || fingerprint === null) {
     return { status: 'absent', age: row.age as Age, nowMs: row.now_ms, youngInMs: row.young_in_ms }
@@ -22,14 +23,17 @@ export function lookup(row: ReadRow): Lookup {
     case 'released':
       return { status: 'released', fingerprint, fence, hasRecoveryPoints: row.has_recovery_points }
     case 'settled':
-      return { status: 'settled', fingerprint, fence, outcome: outcome(row) }
+      return { status: 'settled', fingerprint, fence, outcome: outcome(row, sealed) }
   }
   throw new Error(`an idempotency key has the status ${status}, which this version does not know`)
 }
 
-function outcome({ result, result_kind: kind }: ReadRow): Outcome {
-  if (kind === 'value') return { kind, result }
-  if (kind === 'error' && result !== null) return { kind, shape: result }
+function outcome({ result, result_kind: kind }: ReadRow, { open }: Pick<Sealed, 'open'>): Outcome {
+  if (kind === 'value') return { kind, result: open(kind, result) }
+  if (kind === 'error') {
+    const shape = open(kind, result)
+    if (shape !== null) return { kind, shape }
+  }
   if (kind === 'tombstone' && isTombstone(result)) return { kind, reason: result }
   throw new Error(`an idempotency key is settled with a ${kind}, which this version cannot replay`)
 }

@@ -1,4 +1,4 @@
-import type { Fence, ScopedKey } from '../engine/record.js'
+import type { Fence, ScopedKey, StoredResult } from '../engine/record.js'
 import { boundParameters } from './boundParameters.js'
 import { guard } from './guard.js'
 import type { KeyStore } from './keyStore.js'
@@ -26,6 +26,7 @@ export function sqlLeaseStore<Tx extends object>(
   settings: SqlStoreSettings,
   { read }: Pick<KeyStore<Tx>, 'read'>,
 ): LeaseStore<Tx> {
+  const { seal } = settings
   const tables = tablesIn(settings.schema)
   const statements = {
     claim: claimLease(tables),
@@ -53,6 +54,14 @@ export function sqlLeaseStore<Tx extends object>(
     }
   }
 
+  const named = (name: ScopedKey): SqlParameter[] => [seal(name).key, name.scope]
+  const own = ({ operation, fence }: Held): SqlParameter[] => [...named(operation), fence]
+  const recording = (held: Held, name: string, result: StoredResult): SqlParameter[] => [
+    ...own(held),
+    name,
+    seal(held.operation).close(point(name), result),
+  ]
+
   const landed = async (statement: string, parameters: SqlParameter[]): Promise<boolean> =>
     (await database.run<FenceRow>(statement, parameters)).length > 0
 
@@ -60,22 +69,34 @@ export function sqlLeaseStore<Tx extends object>(
     read,
     claim: (operation, attempt, { claimWaitMs, leaseMs, onUnknown }) =>
       claimBy(statements.claim, [
-        ...[operation.key, operation.scope, BigInt(operation.birth)],
+        ...[...named(operation), BigInt(operation.birth)],
         ...[BigInt(settings.retentionMs), BigInt(settings.skewMs)],
         ...[operation.procedure, operation.fingerprint, attempt],
         ...[String(claimWaitMs), leaseMs, onUnknown],
       ]),
-    takeOver: ({ key, scope, fingerprint }, { claimWaitMs, leaseMs, onUnknown }) =>
-      claimBy(statements.takeOver, [key, scope, fingerprint, String(claimWaitMs), leaseMs, onUnknown]),
+    takeOver: (operation, { claimWaitMs, leaseMs, onUnknown }) =>
+      claimBy(statements.takeOver, [
+        ...named(operation),
+        operation.fingerprint,
+        String(claimWaitMs),
+        leaseMs,
+        onUnknown,
+      ]),
     renew: (held, { claimWaitMs, leaseMs }) => landed(statements.renew, [...own(held), String(claimWaitMs), leaseMs]),
-    settle: (held, outcome) => landed(statements.settle, [...own(held), ...storedOutcome(outcome)]),
+    settle: (held, outcome) =>
+      landed(statements.settle, [...own(held), ...storedOutcome(outcome, seal(held.operation))]),
     release: (held) => landed(statements.release, own(held)),
     abandon: (held) => landed(statements.abandon, own(held)),
-    async points({ key, scope }) {
-      const rows = await database.run<PointRow>(statements.points, [key, scope])
-      return rows.map(({ name, result, fence }) => ({ name, result, fence: fence as Fence }))
+    async points(name) {
+      const rows = await database.run<PointRow>(statements.points, named(name))
+      const { open } = seal(name)
+      return rows.map((row) => ({
+        name: row.name,
+        result: open(point(row.name), row.result),
+        fence: row.fence as Fence,
+      }))
     },
-    record: (held, name, result) => landed(statements.record, [...own(held), name, result]),
+    record: (held, name, result) => landed(statements.record, recording(held, name, result)),
     async recordWith(held, { name, bounds }, body) {
       try {
         return await database.transaction(bounds, async (run, tx): Promise<PointEnd> => {
@@ -88,7 +109,7 @@ export function sqlLeaseStore<Tx extends object>(
           } finally {
             await guarded.close()
           }
-          const [recorded] = await run<RecordedRow>(statements.record, [...own(held), name, result])
+          const [recorded] = await run<RecordedRow>(statements.record, recording(held, name, result))
           // Thrown and not returned: what `body` wrote must not commit.
           if (recorded === undefined) throw new Undo({ kind: 'known' })
           if (recorded.backend !== locked.backend || recorded.transaction !== locked.transaction) {
@@ -101,7 +122,8 @@ export function sqlLeaseStore<Tx extends object>(
         throw error
       }
     },
-    resolveAbandoned: (name, result) => landed(statements.resolveAbandoned, [...named(name), result]),
+    resolveAbandoned: (name, result) =>
+      landed(statements.resolveAbandoned, [...named(name), seal(name).close('value', result)]),
     releaseAbandoned: (name) => landed(statements.releaseAbandoned, named(name)),
     faultOf: database.faultOf,
   }
@@ -116,10 +138,7 @@ class Undo extends Error {
   }
 }
 
-function named({ key, scope }: ScopedKey): SqlParameter[] {
-  return [key, scope]
-}
-
-function own({ operation, fence }: Held): SqlParameter[] {
-  return [...named(operation), fence]
+/** Where a recovery point's result is stored, as its seal knows it. */
+function point(name: string): string {
+  return `point ${name}`
 }

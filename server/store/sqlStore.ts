@@ -3,6 +3,7 @@ import { boundParameters } from './boundParameters.js'
 import { guard } from './guard.js'
 import type { Claim, KeyStore, KeyTransaction, TransactionBounds } from './keyStore.js'
 import { lookup } from './lookup.js'
+import type { Seal } from './seal.js'
 import { type ClaimRow, claim } from './sql/claim.js'
 import { claimReleased } from './sql/claimReleased.js'
 import { type IdentityRow, identity } from './sql/identity.js'
@@ -18,6 +19,7 @@ export interface SqlStoreSettings {
   schema: string | undefined
   retentionMs: number
   skewMs: number
+  seal: Seal
 }
 
 /** The fence of a first claim. */
@@ -28,6 +30,7 @@ export const LATE_USE =
 
 /** Keeps keys in three tables of a Postgres database. */
 export function sqlStore<Tx extends object>(database: SqlDatabase<Tx>, settings: SqlStoreSettings): KeyStore<Tx> {
+  const { seal } = settings
   const tables = tablesIn(settings.schema)
   const statements = {
     claim: claim(tables),
@@ -37,10 +40,11 @@ export function sqlStore<Tx extends object>(database: SqlDatabase<Tx>, settings:
     settle: settle(tables),
   }
 
-  const identifying = ({ key, scope, birth }: ScopedKey): SqlParameter[] => [
-    key,
-    scope,
-    BigInt(birth),
+  const named = (name: ScopedKey): SqlParameter[] => [seal(name).key, name.scope]
+
+  const identifying = (name: ScopedKey): SqlParameter[] => [
+    ...named(name),
+    BigInt(name.birth),
     BigInt(settings.retentionMs),
     BigInt(settings.skewMs),
   ]
@@ -48,7 +52,7 @@ export function sqlStore<Tx extends object>(database: SqlDatabase<Tx>, settings:
   const readWith = async (run: RunSql, name: ScopedKey): Promise<Lookup> => {
     const [row] = await run<ReadRow>(statements.read, identifying(name))
     if (row === undefined) throw new Error('the read of an idempotency key gave no row')
-    return lookup(row)
+    return lookup(row, seal(name))
   }
 
   const claimBy = async (
@@ -83,12 +87,13 @@ export function sqlStore<Tx extends object>(database: SqlDatabase<Tx>, settings:
       claimReleased: (operation) =>
         claimBy(run, operation, {
           statement: statements.claimReleased,
-          parameters: [operation.key, operation.scope, operation.fingerprint, ...timeouts],
+          parameters: [...named(operation), operation.fingerprint, ...timeouts],
         }),
-      async holds({ key, scope }, { identity: claimed }) {
-        const [row] = await run<IdentityRow>(identity, [])
-        if (row?.backend !== claimed.backend || row.transaction !== claimed.transaction) return false
-        return (await database.seesOwnRow(tx, { key, scope })) !== false
+      async holds(operation, { identity: claimed }) {
+        const [here] = await run<IdentityRow>(identity, [])
+        if (here?.backend !== claimed.backend || here.transaction !== claimed.transaction) return false
+        const row = { key: seal(operation).key, scope: operation.scope }
+        return (await database.seesOwnRow(tx, row)) !== false
       },
       async markWork() {
         await run(markWork, [])
@@ -97,7 +102,7 @@ export function sqlStore<Tx extends object>(database: SqlDatabase<Tx>, settings:
         await run(undoWork, [])
       },
       async settle(operation, fence, outcome) {
-        const parameters = [operation.key, operation.scope, fence, ...storedOutcome(outcome)]
+        const parameters = [...named(operation), fence, ...storedOutcome(outcome, seal(operation))]
         const [row] = await run<SettleRow>(statements.settle, parameters)
         if (row !== undefined) return { kind: 'settled', identity: row }
         const found = await readWith(run, operation)
@@ -109,8 +114,8 @@ export function sqlStore<Tx extends object>(database: SqlDatabase<Tx>, settings:
   return {
     read: (name) => readWith(database.run, name),
     transaction: (bounds, body) => database.transaction(bounds, (run, tx) => body(transactionOn(run, tx, bounds))),
-    async removeEscaped({ key, scope }) {
-      await database.run(statements.removeEscaped, [key, scope, FIRST_FENCE])
+    async removeEscaped(operation) {
+      await database.run(statements.removeEscaped, [...named(operation), FIRST_FENCE])
     },
     faultOf: database.faultOf,
   }

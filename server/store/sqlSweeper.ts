@@ -13,7 +13,10 @@ import type { SqlStoreSettings } from './sqlStore.js'
 const SWEEP_MARGIN_MS = 60_000
 
 /** Forgets what is older than the retention. */
-export function sqlSweeper(database: Pick<SqlDatabase<never>, 'run'>, settings: SqlStoreSettings): Sweeper {
+export function sqlSweeper(
+  database: Pick<SqlDatabase<never>, 'run'>,
+  settings: Omit<SqlStoreSettings, 'seal'>,
+): Sweeper {
   const tables = tablesIn(settings.schema)
   const statements = {
     sweep: sweep(tables),

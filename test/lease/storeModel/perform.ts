@@ -3,6 +3,7 @@ import type { Prisma } from '../../../generated/prisma/client.js'
 import type { OnUnknown, Operation } from '../../../server/engine/record.js'
 import type { Held, LeaseStore } from '../../../server/store/leaseStore.js'
 import { prismaDatabase } from '../../../server/store/prisma.js'
+import { sealBy } from '../../../server/store/seal.js'
 import { sqlLeaseStore } from '../../../server/store/sqlLeaseStore.js'
 import { sqlStore } from '../../../server/store/sqlStore.js'
 import { sqlSweeper } from '../../../server/store/sqlSweeper.js'
@@ -32,7 +33,7 @@ export type Perform = (step: Step, keys: Keys, inBody?: () => Promise<void>) => 
 export function performOn(db: TestDatabase): Perform {
   const database = prismaDatabase(db.prisma)
   const settingsOf = (retentionHours: number) => ({
-    ...{ schema: undefined, retentionMs: retentionHours * HOUR, skewMs: 60_000 },
+    ...{ schema: undefined, retentionMs: retentionHours * HOUR, skewMs: 60_000, seal: sealBy([]) },
   })
   const storeOf = (retentionHours: number): LeaseStore<Prisma.TransactionClient> => {
     const settings = settingsOf(retentionHours)
