@@ -45,7 +45,10 @@ test('the README names every option, with its default', () => {
     ],
     ['client/options.ts', ['onEvent', 'journal']],
     ['server/options.ts', ['serializer', 'retentionMs', 'skewMs', 'schema', 'waitMs', 'claimWaitMs', 'timeoutMs']],
-    ['server/options.ts', ['maxWaitMs', 'isolationLevel', 'maxReruns', 'maxResultBytes', 'storeError', 'headers']],
+    [
+      'server/options.ts',
+      ['maxWaitMs', 'isolationLevel', 'maxReruns', 'maxResultBytes', 'storeError', 'headers', 'seal'],
+    ],
   ] as const) {
     for (const name of names) {
       expect(text(file)).toMatch(new RegExp(`\\b${name}\\b`))
@@ -54,7 +57,7 @@ test('the README names every option, with its default', () => {
   }
 })
 
-test.each(['guarantees', 'modes', 'procedures', 'react-query', 'transports', 'client'])(
+test.each(['guarantees', 'modes', 'procedures', 'react-query', 'transports', 'client', 'at-rest'])(
   'every row of docs/%s.md leads to a test that exists, by its title',
   (page) => {
     const [body = '', ...rest] = text(`docs/${page}.md`).split(/\n(?=\[[^\]]+\]: \.\.\/test\/)/)
