@@ -59,7 +59,7 @@ test('on the tables that Prisma makes of idempotency.prisma alone, a first call 
   const script = path.join(schema, 'migration.sql')
   await prisma(['migrate', 'diff', '--from-empty', '--to-schema', schema, '--script', '-o', script], database.url)
   await database.query(readFileSync(script, 'utf8'))
-  const client = new PrismaClient({ adapter: new PrismaPg({ connectionString: database.url, max: 2 }) })
+  const client = new PrismaClient({ adapter: new PrismaPg({ connectionString: database.pooledUrl, max: 2 }) })
   try {
     const { create } = await shop(client)
     const key = v7()

@@ -172,7 +172,9 @@ test('timeouts of the application that are shorter than ours stay as they are; l
     ],
     ['-c lock_timeout=9s -c statement_timeout=1min -c idle_in_transaction_session_timeout=1h', ['9s', '4s', '5s']],
   ] as const) {
-    const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: db.url, options: own, max: 1 }) })
+    // Direct: a pooler refuses settings that a client brings for its session. Behind one they are the role's or the database's.
+    const adapter = new PrismaPg({ connectionString: db.directUrl, options: own, max: 1 })
+    const prisma = new PrismaClient({ adapter })
     onTestFinished(() => disconnect(prisma))
     const [lock, statement, idle] = expected
     expect(await settingsInHandler(prisma)).toEqual([{ lock, statement, idle }])

@@ -25,6 +25,8 @@ export interface KeyRow {
 
 export interface TestDatabase {
   url: string
+  /** The same past any pooler: for a test of what belongs to a session, and for nothing else. */
+  directUrl: string
   /** A client of the application, with a pool of `max` connections. */
   prisma: PrismaClient
   /** The database seen past the library and past Prisma. */
@@ -48,14 +50,16 @@ export function useDatabase({ poolSize = 20 } = {}): TestDatabase {
   beforeAll(async () => {
     const template = new URL(templateUrl).pathname.slice(1)
     await runSql(maintenanceUrl, `create database "${name}" template "${template}"`)
-    const url = new URL(anyUrl)
+    const [url, directUrl] = [new URL(anyUrl), new URL(maintenanceUrl)]
     url.pathname = `/${name}`
+    directUrl.pathname = `/${name}`
     pool = new pg.Pool({ connectionString: url.href, max: 5 })
     pool.on('error', () => undefined) // an idle connection that a test's own restart of Postgres ends
     const query: TestDatabase['query'] = async <Row>(sql: string, parameters: unknown[] = []) =>
       (await pool.query(sql, parameters)).rows as Row[]
     Object.assign(database, {
       url: url.href,
+      directUrl: directUrl.href,
       prisma: new PrismaClient({ adapter: new PrismaPg({ connectionString: url.href, max: poolSize }) }),
       query,
       connect: () => pool.connect(),
