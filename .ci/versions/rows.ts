@@ -98,7 +98,8 @@ function typescript(version: string, own: Partial<Row>): Row {
  */
 function prismaSix(name: string, tries: string, { version, small }: { version: string; small: string[] }): Row {
   return row(name, tries, {
-    packages: prismaPackages(version),
+    // The extension's newest is for Prisma 7.
+    packages: [...prismaPackages(version), '@prisma/extension-read-replicas@0.4.1'],
     without: ['test/prisma', 'test/examples'],
     small,
     edits: {

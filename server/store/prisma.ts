@@ -25,7 +25,7 @@ interface RawQueries {
 /** Speaks SQL through a PrismaClient. The only file that knows Prisma. */
 export function prismaDatabase<Client extends PrismaLike>(prisma: Client): SqlDatabase<TransactionClient<Client>> {
   return {
-    run: runOn(prisma),
+    run: (sql, parameters) => runOn(primaryOf(prisma))(sql, parameters),
     transaction: ({ timeoutMs, maxWaitMs, isolationLevel }, body) =>
       prisma.$transaction((tx: TransactionClient<Client> & RawQueries) => body(runOn(tx), tx), {
         timeout: timeoutMs,
@@ -35,6 +35,17 @@ export function prismaDatabase<Client extends PrismaLike>(prisma: Client): SqlDa
     seesOwnRow,
     faultOf,
   }
+}
+
+/**
+ * A client with read replicas (`@prisma/extension-read-replicas`, and those made like it) has `$primary()`. A replica is
+ * behind: it would call a key absent that is settled. The extension leaves raw queries on the primary today; whatever
+ * it or another one does with them, ours are asked of the primary. Transactions are there by themselves.
+ */
+function primaryOf(prisma: RawQueries & { $primary?: () => unknown }): RawQueries {
+  if (typeof prisma.$primary !== 'function') return prisma
+  const primary = prisma.$primary() as Partial<RawQueries> | undefined
+  return typeof primary?.$queryRawUnsafe === 'function' ? (primary as RawQueries) : prisma
 }
 
 function runOn(queries: RawQueries): RunSql {
