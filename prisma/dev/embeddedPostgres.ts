@@ -3,11 +3,16 @@ import { once } from 'node:events'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { KeeperReport } from './postgresKeeper.js'
+import type { KeeperOrder, KeeperReport } from './postgresKeeper.js'
 
 export interface EmbeddedPostgres {
   /** A connection string for one database of the server. */
   url(database: string): string
+  port: number
+  /** Of its first process; the server's others are children of that. */
+  pid: number
+  /** Where it was asked for: the folder with which a standby can begin. */
+  seed: string | null
   /** Stops the server and removes its folder. */
   stop(): Promise<void>
 }
@@ -17,21 +22,27 @@ export interface EmbeddedPostgres {
  * script, as root or not. Once this process is gone, the server and its folder go too, even if it was killed.
  *
  * @param settings server settings by name, over the defaults of the keeper
+ * @param replication whether it is to have standbys, or the seed of the primary that it is to follow
  */
-export async function startEmbeddedPostgres(settings: Record<string, string> = {}): Promise<EmbeddedPostgres> {
+export async function startEmbeddedPostgres(
+  settings: Record<string, string> = {},
+  replication: Partial<Omit<KeeperOrder, 'settings'>> = {},
+): Promise<EmbeddedPostgres> {
+  const order: KeeperOrder = { settings, keepsSeed: false, seed: null, ...replication }
   const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href
-  const keeper = fork(path.join(import.meta.dirname, 'postgresKeeper.ts'), [JSON.stringify(settings)], {
+  const keeper = fork(path.join(import.meta.dirname, 'postgresKeeper.ts'), [JSON.stringify(order)], {
     execArgv: ['--import', loader],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     // A group of its own: Ctrl-C reaches the whole foreground group, and Postgres must outlive whoever still uses it.
     detached: true,
   })
   const exited = once(keeper, 'exit')
-  const port = await portOf(keeper)
+  const report = await reportOf(keeper)
   keeper.unref()
   keeper.channel?.unref()
   return {
-    url: (database) => `postgresql://postgres@127.0.0.1:${port}/${database}`,
+    ...report,
+    url: (database) => `postgresql://postgres@127.0.0.1:${report.port}/${database}`,
     async stop() {
       keeper.ref()
       if (keeper.connected) keeper.disconnect()
@@ -40,12 +51,12 @@ export async function startEmbeddedPostgres(settings: Record<string, string> = {
   }
 }
 
-function portOf(keeper: ChildProcess): Promise<number> {
+function reportOf(keeper: ChildProcess): Promise<Exclude<KeeperReport, { problem: string }>> {
   return new Promise((resolve, reject) => {
     keeper.once('error', reject)
     keeper.once('exit', (code) => reject(new Error(`The keeper of Postgres ended with exit code ${code}.`)))
     keeper.once('message', (report: KeeperReport) => {
-      if ('port' in report) resolve(report.port)
+      if ('port' in report) resolve(report)
       else reject(new Error(report.problem))
     })
   })

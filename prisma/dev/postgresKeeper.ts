@@ -1,35 +1,48 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, chownSync, cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import process from 'node:process'
 import { findPrograms, type User, unprivilegedUser } from './postgresPrograms.js'
 
-/** What the keeper tells the process that started it, once: where the server listens, or why it does not. */
-export type KeeperReport = { port: number } | { problem: string }
+/** Which server to keep. */
+export interface KeeperOrder {
+  /** By name, over the defaults below. */
+  settings: Record<string, string>
+  /** Whether a copy of the data folder is made before the first start, with which standbys can begin. */
+  keepsSeed: boolean
+  /** Such a copy: the server is a standby, and follows from there. */
+  seed: string | null
+}
+
+/** What the keeper tells the process that started it, once: about the server, or why there is none. */
+export type KeeperReport = { port: number; pid: number; seed: string | null } | { problem: string }
 
 // This file is a program: it keeps one Postgres for as long as the process that forked it holds the channel open. A
 // process that is killed can clean nothing up, but its channel closes.
 const told = Promise.race([once(process, 'disconnect'), once(process, 'SIGTERM')])
 try {
-  await keep(JSON.parse(process.argv[2] ?? '{}') as Record<string, string>)
+  await keep(JSON.parse(process.argv[2] ?? '{}') as KeeperOrder)
 } catch (error) {
   tell({ problem: String(error) })
 }
 if (process.connected) process.disconnect()
 
-async function keep(settings: Record<string, string>): Promise<void> {
+async function keep({ settings, keepsSeed, seed }: KeeperOrder): Promise<void> {
   const programs = await findPrograms()
   const user = unprivilegedUser(programs.postgres)
   const folder = mkdtempSync(path.join(os.tmpdir(), 'trpc-idempotency-postgres-'))
   try {
     if (user.uid !== undefined && user.gid !== undefined) chownSync(folder, user.uid, user.gid)
     const dataFolder = path.join(folder, 'data')
-    initialise(programs.initdb, dataFolder, user)
+    if (seed === null) initialise(programs.initdb, dataFolder, user)
+    else beginAsStandby(dataFolder, seed, user)
     if (!process.connected) return
-    await serve({ program: programs.postgres, dataFolder, user, settings })
+    const ownSeed = keepsSeed ? path.join(folder, 'seed') : null
+    if (ownSeed !== null) cpSync(dataFolder, ownSeed, { recursive: true })
+    await serve({ program: programs.postgres, dataFolder, user, settings, ownSeed })
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -40,10 +53,11 @@ interface Serving {
   dataFolder: string
   user: User
   settings: Record<string, string>
+  ownSeed: string | null
 }
 
 /** Runs the server until we are told to stop it, or it ends by itself. */
-async function serve({ program, dataFolder, user, settings }: Serving): Promise<void> {
+async function serve({ program, dataFolder, user, settings, ownSeed }: Serving): Promise<void> {
   const port = await freePort()
   const options = {
     port: String(port),
@@ -62,7 +76,8 @@ async function serve({ program, dataFolder, user, settings }: Serving): Promise<
   const server = spawn(file, args, { ...user.identity, stdio: ['ignore', 'ignore', 'pipe'] })
   const exited = new Promise<void>((resolve) => server.once('exit', () => resolve()))
   await isReady(server)
-  tell({ port })
+  if (server.pid === undefined) throw new Error('Postgres has no process')
+  tell({ port, pid: server.pid, seed: ownSeed })
   await Promise.race([told, exited])
   server.kill('SIGINT') // a fast shutdown: it ends the sessions first
   await exited
@@ -80,6 +95,18 @@ function initialise(initdb: string, dataFolder: string, user: User): void {
   ])
   const { status, stderr, error } = spawnSync(program, args, { ...user.identity, encoding: 'utf8' })
   if (status !== 0) throw new Error(`initdb failed: ${error?.message ?? stderr}`)
+}
+
+/** A standby needs nothing of pg_basebackup, which the packages lack, where it begins before its primary ever ran. */
+function beginAsStandby(dataFolder: string, seed: string, { uid, gid }: User): void {
+  cpSync(seed, dataFolder, { recursive: true })
+  chmodSync(dataFolder, 0o700)
+  writeFileSync(path.join(dataFolder, 'standby.signal'), '')
+  if (uid === undefined || gid === undefined) return
+  chownSync(dataFolder, uid, gid)
+  for (const name of readdirSync(dataFolder, { recursive: true, encoding: 'utf8' })) {
+    chownSync(path.join(dataFolder, name), uid, gid)
+  }
 }
 
 function freePort(): Promise<number> {
@@ -100,7 +127,8 @@ function isReady(server: ReturnType<typeof spawn>): Promise<void> {
     server.once('exit', () => reject(new Error(`Postgres did not start:\n${log}`)))
     server.stderr?.on('data', (chunk: Buffer) => {
       log = (log + chunk.toString()).slice(-8000)
-      if (log.includes('ready to accept connections')) resolve()
+      // A standby is ready for 'read-only connections'.
+      if (/ready to accept (read-only )?connections/.test(log)) resolve()
     })
   })
 }
