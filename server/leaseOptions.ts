@@ -37,6 +37,7 @@ export interface LeaseOptions {
   timeoutMs?: number
   maxWaitMs?: number
   maxReruns?: number
+  idleWarningMs?: number
 }
 
 const { isolationLevel: _, ...waitsAndBounds } = transactionShape

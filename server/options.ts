@@ -29,6 +29,11 @@ export interface TransactionOptions {
    * tRPC 11.22 or later. Default: none is, and the next attempt runs again.
    */
   storeError?: (error: TRPCErrorLike) => boolean
+  /**
+   * For how long a handler may keep its transaction open without a query before it is warned of on the console, in ms:
+   * it waits for something outside, which holds a connection. In development alone. Default 1,000.
+   */
+  idleWarningMs?: number
 }
 
 /** A TRPCError, as far as it is told apart here: `instanceof` fails over two copies of tRPC. */
@@ -106,6 +111,9 @@ export const transactionShape = {
   // learns it from an error rather than from the size of the table.
   maxResultBytes: wholeNumber(1, 256 * 1024 * 1024).default(1024 * 1024),
   storeError: errorPredicate.optional(),
+  // Between two queries a handler computes, for milliseconds; a tenth of this would tell of slow laptops. And well before
+  // the default of timeoutMs, which otherwise is how a slow outside call is first heard of.
+  idleWarningMs: milliseconds(1).default(SECOND),
 }
 
 const sharedShape = {

@@ -1,7 +1,8 @@
 import type { Reason } from '../wire/reasons.js'
 import type { Operation, Tombstone } from './engine/record.js'
 import type { Storable } from './engine/result.js'
-import { IdempotencyError, type IdempotencyErrorOptions } from './errors.js'
+import { IdempotencyError, type IdempotencyErrorOptions, isIdempotencyError } from './errors.js'
+import type { InTransaction } from './store/openTransaction.js'
 import type { Fault } from './store/sqlDatabase.js'
 
 /** What the caller of an operation is told when it was not run. Messages hold no input and no key. */
@@ -27,6 +28,15 @@ export function refusal(
   options?: IdempotencyErrorOptions,
 ): IdempotencyError {
   return new IdempotencyError(reason, `${procedure}: ${TEXTS[reason]}`, options)
+}
+
+/** A client that is guarded was used inside of an open transaction. It is not the database that refused. */
+export function usedPastTx({ procedure, attemptOutcome }: InTransaction): IdempotencyError {
+  return new IdempotencyError(
+    'TRANSACTION_ESCAPED',
+    `${procedure}: the root client was used while a transaction of the library is open. What it does would not be part of that transaction, and can wait for a connection that the transaction itself holds. Use ctx.tx, and in recoveryPoint.tx the client that it is given.`,
+    { attemptOutcome },
+  )
 }
 
 /** @param retryAfterMs when it is worth to ask again; a second where nothing better is known */
@@ -105,11 +115,15 @@ export interface Unavailable {
   settings?: { timeoutMs: number }
 }
 
-/** The database failed. Its own error is the cause: it can name tables and values, so the message leaves it out. */
+/**
+ * The database failed. Its own error is the cause: it can name tables and values, so the message leaves it out. What is
+ * no failure of the database says so itself.
+ */
 export function storeUnavailable(
   { procedure }: Operation,
   { cause, fault, settings, attemptOutcome = 'NOT_EXECUTED' }: Unavailable,
 ): IdempotencyError {
+  if (isIdempotencyError(cause)) return cause
   return new IdempotencyError(
     'STORE_UNAVAILABLE',
     `${procedure}: ${whatFailed(fault, settings?.timeoutMs)}; ${attemptOutcome === 'UNKNOWN' ? 'it may have been executed' : 'it was not executed'}. Send the same idempotency key again.`,

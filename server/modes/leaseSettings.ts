@@ -10,6 +10,7 @@ export interface LeaseSettings {
   onUnknown: OnUnknown
   timeoutMs: number
   maxWaitMs: number
+  idleWarningMs: number
   maxReruns: number
   maxResultBytes: number
 }

@@ -126,9 +126,10 @@ class TimedOut extends Error {}
  */
 async function handleIn<Tx, Failure>(
   transaction: KeyTransaction<Tx>,
-  { handle, settings }: TransactionAttempt<Tx, Failure>,
+  { operation, handle, settings }: TransactionAttempt<Tx, Failure>,
 ): Promise<Handled<Failure>> {
-  const handled = await startWait(settings.timeoutMs).until(handle(transaction.tx))
+  const running = transaction.within(operation.procedure, () => handle(transaction.tx))
+  const handled = await startWait(settings.timeoutMs).until(running)
   const closed = transaction.closeTx()
   if (!handled.inTime) throw new TimedOut()
   await closed

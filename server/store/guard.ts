@@ -1,6 +1,11 @@
+import type { IdleWatch } from './idleWatch.js'
+import { type InTransaction, type OpenTransaction, runInside } from './openTransaction.js'
+
 /** A client that can be closed while others still hold it. */
 export interface Guarded<Client> {
   client: Client
+  /** Runs what works with it, inside for all that `guardClient` guards, until it is closed. */
+  within<T>(inside: InTransaction & { idle: IdleWatch | undefined }, body: () => Promise<T>): Promise<T>
   /** Refuses whatever is started from now on, and waits for what is running. */
   close(): Promise<void>
 }
@@ -16,6 +21,8 @@ export function guard<Client extends object>(client: Client, complaint: string):
   const running = new Set<Promise<unknown>>()
   const views = new WeakMap<object, object>()
   let closed = false
+  let watch: IdleWatch | undefined
+  let leave = () => {}
 
   const refuseLateUse = () => {
     if (closed) throw new Error(complaint)
@@ -27,8 +34,12 @@ export function guard<Client extends object>(client: Client, complaint: string):
         () => resolve(),
         () => resolve(),
       )
-    }).then(() => running.delete(ended))
+    }).then(() => {
+      running.delete(ended)
+      if (running.size === 0 && !closed) watch?.begin()
+    })
     running.add(ended)
+    watch?.end()
   }
 
   const view = (value: unknown): unknown => {
@@ -72,8 +83,19 @@ export function guard<Client extends object>(client: Client, complaint: string):
 
   return {
     client: new Proxy(client, handlers) as Client,
+    within({ idle, ...transaction }, body) {
+      const inside: OpenTransaction = { ...transaction, open: true }
+      leave = () => {
+        inside.open = false
+        idle?.end()
+      }
+      watch = idle
+      idle?.begin()
+      return runInside(inside, body)
+    },
     async close() {
       closed = true
+      leave()
       while (running.size > 0) await Promise.all(running)
     },
   }

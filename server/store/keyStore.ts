@@ -34,6 +34,8 @@ export type Settle =
 export interface KeyTransaction<Tx> {
   /** What the handler works with. */
   readonly tx: Tx
+  /** Runs the handler, inside for all that watch or guard it, until `closeTx`. */
+  within<T>(procedure: string, handler: () => Promise<T>): Promise<T>
   /** Closes `tx` at once to whoever still holds it, and waits for what it runs. */
   closeTx(): Promise<void>
   /** Tries to claim an operation. The only thing that grants the right to run. */
@@ -52,6 +54,7 @@ export interface KeyTransaction<Tx> {
 
 export interface TransactionBounds extends SqlTransactionOptions {
   claimWaitMs: number
+  idleWarningMs: number
 }
 
 /** The contract between the modes, which decide when, and a database, which knows how. */

@@ -38,6 +38,7 @@ export interface PointBounds {
   claimWaitMs: number
   timeoutMs: number
   maxWaitMs: number
+  idleWarningMs: number
 }
 
 /** How a recovery point in a transaction ended. */

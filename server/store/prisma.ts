@@ -22,7 +22,7 @@ interface RawQueries {
   $queryRawUnsafe<Result>(sql: string, ...parameters: unknown[]): Promise<Result>
 }
 
-/** Speaks SQL through a PrismaClient. The only file that knows Prisma. */
+/** Speaks SQL through a PrismaClient. With `guardClient.ts`, which extends one, the only file that knows Prisma. */
 export function prismaDatabase<Client extends PrismaLike>(prisma: Client): SqlDatabase<TransactionClient<Client>> {
   return {
     run: (sql, parameters) => runOn(primaryOf(prisma))(sql, parameters),

@@ -1,6 +1,7 @@
 import type { Fence, ScopedKey, StoredResult } from '../engine/record.js'
 import { boundParameters } from './boundParameters.js'
 import { guard } from './guard.js'
+import { idleWatches } from './idleWatch.js'
 import type { KeyStore } from './keyStore.js'
 import type { Held, LeaseClaim, LeaseStore, PointEnd } from './leaseStore.js'
 import { abandon } from './sql/abandon.js'
@@ -41,6 +42,8 @@ export function sqlLeaseStore<Tx extends object>(
     resolveAbandoned: resolveAbandoned(tables),
     releaseAbandoned: releaseAbandoned(tables),
   }
+
+  const watchOf = idleWatches()
 
   const claimBy = async (statement: string, parameters: SqlParameter[]): Promise<LeaseClaim> => {
     try {
@@ -103,9 +106,11 @@ export function sqlLeaseStore<Tx extends object>(
           const [locked] = await run<RecordedRow>(statements.lockHeld, [...own(held), ...boundParameters(bounds)])
           if (locked === undefined) return { kind: 'lost' }
           const guarded = guard(tx, LATE_USE)
+          const { procedure } = held.operation
+          const idle = watchOf?.(procedure, bounds.idleWarningMs)
           let result: string | null
           try {
-            result = await body(guarded.client)
+            result = await guarded.within({ procedure, attemptOutcome: 'UNKNOWN', idle }, () => body(guarded.client))
           } finally {
             await guarded.close()
           }

@@ -1,6 +1,7 @@
 import type { Fence, Lookup, Operation, ScopedKey } from '../engine/record.js'
 import { boundParameters } from './boundParameters.js'
 import { guard } from './guard.js'
+import { idleWatches } from './idleWatch.js'
 import type { Claim, KeyStore, KeyTransaction, TransactionBounds } from './keyStore.js'
 import { lookup } from './lookup.js'
 import type { Seal } from './seal.js'
@@ -40,6 +41,8 @@ export function sqlStore<Tx extends object>(database: SqlDatabase<Tx>, settings:
     settle: settle(tables),
   }
 
+  const watchOf = idleWatches()
+
   const named = (name: ScopedKey): SqlParameter[] => [seal(name).key, name.scope]
 
   const identifying = (name: ScopedKey): SqlParameter[] => [
@@ -78,6 +81,10 @@ export function sqlStore<Tx extends object>(database: SqlDatabase<Tx>, settings:
     const timeouts = boundParameters(bounds)
     return {
       tx: guarded.client,
+      within(procedure, handler) {
+        const idle = watchOf?.(procedure, bounds.idleWarningMs)
+        return guarded.within({ procedure, attemptOutcome: 'NOT_EXECUTED', idle }, handler)
+      },
       closeTx: guarded.close,
       claim: (operation, attempt) =>
         claimBy(run, operation, {

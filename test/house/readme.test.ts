@@ -47,7 +47,7 @@ test('the README names every option, with its default', () => {
     ['server/options.ts', ['serializer', 'retentionMs', 'skewMs', 'schema', 'waitMs', 'claimWaitMs', 'timeoutMs']],
     [
       'server/options.ts',
-      ['maxWaitMs', 'isolationLevel', 'maxReruns', 'maxResultBytes', 'storeError', 'headers', 'seal'],
+      ['maxWaitMs', 'isolationLevel', 'maxReruns', 'maxResultBytes', 'storeError', 'idleWarningMs', 'headers', 'seal'],
     ],
   ] as const) {
     for (const name of names) {

@@ -38,6 +38,7 @@ const wrong: [string, Record<string, unknown>, string][] = [
   ],
   ['maxWaitMs', { maxWaitMs: 0 }, 'createIdempotency: maxWaitMs must be at least 1, got 0'],
   ['maxResultBytes', { maxResultBytes: 0 }, 'createIdempotency: maxResultBytes must be at least 1, got 0'],
+  ['idleWarningMs', { idleWarningMs: 0 }, 'createIdempotency: idleWarningMs must be at least 1, got 0'],
   ['schema', { schema: 'a"; drop table x; --' }, 'createIdempotency: schema must be the name of a Postgres schema'],
   ['serializer', { serializer: {} }, 'createIdempotency: serializer must have the methods serialize and deserialize'],
   ['an unknown option', { retentionMS: 1 }, 'createIdempotency: there is no option retentionMS'],

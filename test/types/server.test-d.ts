@@ -1,6 +1,7 @@
 import { type inferProcedureInput, type inferRouterOutputs, initTRPC } from '@trpc/server'
 import {
   createIdempotency,
+  guardClient,
   type IdempotencyContext,
   type RequestHeaders,
   unwrapInput,
@@ -42,6 +43,24 @@ test('ctx.tx of an extended client has its extensions', () => {
     const order = await ctx.tx.order.findFirstOrThrow()
     expectTypeOf(order.price).toEqualTypeOf<string>()
   })
+})
+
+test('a guarded client has the models of the one that was given, extensions included, and the same transactions', () => {
+  const guarded = guardClient(prisma)
+  expectTypeOf(guarded.order).toEqualTypeOf<PrismaClient['order']>()
+  expectTypeOf(guarded.$transaction).toEqualTypeOf<PrismaClient['$transaction']>()
+  expectTypeOf(guarded.$extends).toEqualTypeOf<PrismaClient['$extends']>()
+  // @ts-expect-error no such model
+  guarded.nope
+  // @ts-expect-error Prisma takes it from every client that is extended
+  guarded.$on
+  createIdempotency({ prisma: guarded, scope: () => 'all' })
+    .transaction(authed)
+    .mutation(({ ctx }) => expectTypeOf(ctx.tx).toEqualTypeOf<Prisma.TransactionClient>())
+  const extended = prisma.$extends({ model: { order: { tea: (cents: number) => ({ cents }) } } })
+  expectTypeOf(guardClient(extended).order.tea(1)).toEqualTypeOf<{ cents: number }>()
+  // @ts-expect-error the client of a transaction cannot be extended
+  void prisma.$transaction(async (tx) => guardClient(tx))
 })
 
 test('earlier keys of ctx stay, with the types that earlier middlewares gave them', () => {

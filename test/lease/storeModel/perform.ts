@@ -15,7 +15,7 @@ const HOUR = 3_600_000
 
 /** No wait of this test is so long, and no lease ends by itself. */
 const TERMS = { leaseMs: 600_000, claimWaitMs: 20_000 }
-const BOUNDS = { timeoutMs: 30_000, maxWaitMs: 30_000, claimWaitMs: TERMS.claimWaitMs }
+const BOUNDS = { idleWarningMs: 30_000, timeoutMs: 30_000, maxWaitMs: 30_000, claimWaitMs: TERMS.claimWaitMs }
 
 export type Keys = Record<OperationName, string>
 
