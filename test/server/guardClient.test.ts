@@ -64,13 +64,14 @@ const USES: Record<string, (prisma: Guarded) => unknown> = {
 }
 
 describe.each(WIRINGS)('the library has %s', (whose, wiring) => {
-  test.each(Object.keys(USES))('%s past ctx.tx, with a pool of one: a clear error within a second', async (name) => {
+  test.each(Object.keys(USES))('%s past ctx.tx, with a pool of one: a clear error at once', async (name) => {
     const label = `${name}, ${whose}`
     let uses = 0
     const { call } = await shop(label, (imported) => (uses++ === 0 ? USES[name]?.(imported) : undefined), { wiring })
     const started = performance.now()
     const answer = await call()
-    expect(performance.now() - started).toBeLessThan(1000)
+    // Not by the transaction's timeout, which is five seconds.
+    expect(performance.now() - started).toBeLessThan(3000)
     expect(answer.status).toBe(500)
     expect(said(answer)).toEqual({ reason: 'TRANSACTION_ESCAPED', attemptOutcome: 'NOT_EXECUTED' })
     expect(answer.error?.message).toBe(
