@@ -3,16 +3,18 @@ import { once } from 'node:events'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { KeeperOrder, KeeperReport } from './postgresKeeper.js'
+import type { KeeperOrder, KeeperReport, KeeperWord } from './postgresKeeper.js'
 
 export interface EmbeddedPostgres {
   /** A connection string for one database of the server. */
   url(database: string): string
   port: number
-  /** Of its first process; the server's others are children of that. */
-  pid: number
+  /** Of its first process, as long as it does not crash; the server's others are children of that. */
+  pid(): number
   /** Where it was asked for: the folder with which a standby can begin. */
   seed: string | null
+  /** Crashes the server (`pg_ctl -m immediate`) and starts it again, at the same address; resolves when it is ready. */
+  crash(): Promise<void>
   /** Stops the server and removes its folder. */
   stop(): Promise<void>
 }
@@ -37,12 +39,21 @@ export async function startEmbeddedPostgres(
     detached: true,
   })
   const exited = once(keeper, 'exit')
-  const report = await reportOf(keeper)
+  let report = await reportOf(keeper)
   keeper.unref()
   keeper.channel?.unref()
   return {
-    ...report,
     url: (database) => `postgresql://postgres@127.0.0.1:${report.port}/${database}`,
+    port: report.port,
+    pid: () => report.pid,
+    seed: report.seed,
+    async crash() {
+      const restarted = reportOf(keeper)
+      const word: KeeperWord = 'restart'
+      // Where it cannot be told, it has ended, and that is what is reported.
+      keeper.send(word, () => undefined)
+      report = await restarted
+    },
     async stop() {
       keeper.ref()
       if (keeper.connected) keeper.disconnect()
@@ -51,11 +62,15 @@ export async function startEmbeddedPostgres(
   }
 }
 
+/** Waits until the keeper tells that the server is ready. */
 function reportOf(keeper: ChildProcess): Promise<Exclude<KeeperReport, { problem: string }>> {
   return new Promise((resolve, reject) => {
+    const exited = (code: number | null) => reject(new Error(`The keeper of Postgres ended with exit code ${code}.`))
     keeper.once('error', reject)
-    keeper.once('exit', (code) => reject(new Error(`The keeper of Postgres ended with exit code ${code}.`)))
+    keeper.once('exit', exited)
     keeper.once('message', (report: KeeperReport) => {
+      keeper.off('error', reject)
+      keeper.off('exit', exited)
       if ('port' in report) resolve(report)
       else reject(new Error(report.problem))
     })

