@@ -17,9 +17,16 @@ export interface Call {
   caller: number
 }
 
+/** A charge that was made, as it stands in the provider's books. */
+export interface BookedCharge extends Charge, ChargeInput {
+  idempotencyKey: string
+}
+
 export interface Provider extends Listening {
   /** How many charges it made. */
   charges(): number
+  /** These charges, in their order. */
+  books(): BookedCharge[]
   calls(): number
   /** How many of these calls it did not answer. */
   unanswered(): number
@@ -32,7 +39,7 @@ export interface Provider extends Listening {
  * @param onMoment is told of every call how far it is
  */
 export async function startProvider(faults: Faults, onMoment: (moment: Moment, call: Call) => void): Promise<Provider> {
-  const charges = new Map<string, Charge>()
+  const charges = new Map<string, BookedCharge>()
   const seen = new Map<string, number>()
   let calls = 0
   let unanswered = 0
@@ -43,20 +50,20 @@ export async function startProvider(faults: Faults, onMoment: (moment: Moment, c
   })
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { customer } = (await json(request)) as ChargeInput
-    const key = String(request.headers['idempotency-key'])
+    const { customer, cents } = (await json(request)) as ChargeInput
+    const idempotencyKey = String(request.headers['idempotency-key'])
     const call = { customer, caller: Number(request.headers['x-caller']) }
     const nth = (seen.get(customer) ?? 0) + 1
     seen.set(customer, nth)
     calls += 1
     onMoment('asked', call)
     await pause(CHARGING_MS)
-    const charge = charges.get(key) ?? { id: `ch_${charges.size + 1}` }
-    charges.set(key, charge)
+    const charge = charges.get(idempotencyKey) ?? { id: `ch_${charges.size + 1}`, customer, cents, idempotencyKey }
+    charges.set(idempotencyKey, charge)
     onMoment('charged', call)
     const fate = fateOf(customer, nth, faults)
     if (fate !== 'answer') unanswered += 1
-    const reply = JSON.stringify(charge)
+    const reply = JSON.stringify({ id: charge.id } satisfies Charge)
     response.setHeader('content-type', 'application/json').setHeader('content-length', reply.length)
     switch (fate) {
       case 'answer':
@@ -73,6 +80,7 @@ export async function startProvider(faults: Faults, onMoment: (moment: Moment, c
   return {
     ...(await listen(server)),
     charges: () => charges.size,
+    books: () => [...charges.values()],
     calls: () => calls,
     unanswered: () => unanswered,
   }

@@ -1,5 +1,5 @@
 import { initTRPC } from '@trpc/server'
-import { createIdempotency } from 'trpc-idempotency/server'
+import { createIdempotency, type SharedOptions } from 'trpc-idempotency/server'
 import { z } from 'zod'
 import type { PrismaClient } from '../../generated/prisma/client.js'
 import { charge } from './charge.js'
@@ -18,9 +18,9 @@ const LEASE_MS = 1000
 const CheckoutInput = z.object({ item: z.string(), cents: z.int().positive() })
 
 /** A shop whose checkout charges through a provider first, and then records the payment. */
-export function paymentsRouter(prisma: PrismaClient, providerUrl: string) {
+export function paymentsRouter(prisma: PrismaClient, providerUrl: string, options: SharedOptions = {}) {
   const t = initTRPC.context<Context>().create()
-  const idempotency = createIdempotency({ prisma, scope: ({ ctx }: { ctx: Context }) => ctx.customer })
+  const idempotency = createIdempotency({ prisma, scope: ({ ctx }: { ctx: Context }) => ctx.customer, ...options })
 
   return t.router({
     checkout: idempotency

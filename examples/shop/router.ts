@@ -1,11 +1,11 @@
 import { initTRPC, TRPCError } from '@trpc/server'
 import { createHTTPServer } from '@trpc/server/adapters/standalone'
-import { createIdempotency } from 'trpc-idempotency/server'
+import { createIdempotency, type SharedOptions } from 'trpc-idempotency/server'
 import { z } from 'zod'
 import type { PrismaClient } from '../../generated/prisma/client.js'
 import { type Listening, listen } from '../support/listen.js'
 
-interface Context {
+export interface Context {
   /** Stands in for a login. */
   customer: string
 }
@@ -13,9 +13,9 @@ interface Context {
 const OrderInput = z.object({ item: z.string(), cents: z.int().positive() })
 
 /** A shop in which one can order in two ways. Both do the same work, and both look like what anyone would write. */
-function shopRouter(prisma: PrismaClient) {
+export function shopRouter(prisma: PrismaClient, options: SharedOptions = {}) {
   const t = initTRPC.context<Context>().create()
-  const idempotency = createIdempotency({ prisma, scope: ({ ctx }: { ctx: Context }) => ctx.customer })
+  const idempotency = createIdempotency({ prisma, scope: ({ ctx }: { ctx: Context }) => ctx.customer, ...options })
 
   return t.router({
     order: t.router({
