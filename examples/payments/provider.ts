@@ -20,6 +20,7 @@ export interface Call {
 /** A charge that was made, as it stands in the provider's books. */
 export interface BookedCharge extends Charge, ChargeInput {
   idempotencyKey: string
+  madeAtMs: number
 }
 
 export interface Provider extends Listening {
@@ -58,7 +59,13 @@ export async function startProvider(faults: Faults, onMoment: (moment: Moment, c
     calls += 1
     onMoment('asked', call)
     await pause(CHARGING_MS)
-    const charge = charges.get(idempotencyKey) ?? { id: `ch_${charges.size + 1}`, customer, cents, idempotencyKey }
+    const charge = charges.get(idempotencyKey) ?? {
+      id: `ch_${charges.size + 1}`,
+      customer,
+      cents,
+      idempotencyKey,
+      madeAtMs: Date.now(),
+    }
     charges.set(idempotencyKey, charge)
     onMoment('charged', call)
     const fate = fateOf(customer, nth, faults)
