@@ -7,11 +7,9 @@ import type { ChaosRouter } from './server/router.js'
 import type { Wish } from './wish.js'
 
 /**
- * A handful of attempts and short delays: a call should end without an answer now and then. Longer than a stopped server
- * is waited for nobody waits, so that another one is asked while it still holds what it holds.
+ * Short delays, and no patience with a server that is stopped: another one is asked while it still holds what it holds.
  */
 const RETRY = {
-  maxAttempts: 8,
   attemptTimeoutMs: 1200,
   deadlineMs: 10_000,
   baseDelayMs: 10,
@@ -31,11 +29,15 @@ export interface Sent {
 /** Sends an intent by one call of the link, and tells how that ended. */
 export type Client = (sent: Sent) => Promise<Call>
 
-/** A client as an application has it, with a link below ours that notes what happens. */
-export function createClient(url: string, history: History): Client {
+/**
+ * A client as an application has it, with a link below ours that notes what happens.
+ *
+ * @param maxAttempts how often a call sends an intent; whoever sends it again after that makes another call
+ */
+export function createClient(url: string, history: History, maxAttempts: number): Client {
   const client = createTRPCClient<ChaosRouter>({
     links: [
-      idempotencyLink<ChaosRouter>({ mutations: { 'order.createOnce': true, checkout: true }, ...RETRY }),
+      idempotencyLink<ChaosRouter>({ mutations: { 'order.createOnce': true, checkout: true }, maxAttempts, ...RETRY }),
       recordAttempts(history),
       httpLink({
         url,
