@@ -28,7 +28,7 @@ export interface Edit {
 }
 
 /** What talks to Postgres; the rest cannot tell one server from another. */
-const ON_POSTGRES = ['test/server', 'test/lease', 'test/prisma']
+const ON_POSTGRES = ['test/server', 'test/lease', 'test/store', 'test/failover', 'test/prisma']
 /** The type tests, and a project that has the package installed. */
 const COMPILED = ['test/types', 'test/house/package.test.ts']
 

@@ -11,34 +11,41 @@ export class BadOption extends Error {
 const switches = z.object({ json: flag(), help: flag() })
 
 /** What the options of `values`, which all take a value, were read as. */
-export type ReadOptions<Values extends z.ZodRawShape> = z.output<z.ZodObject<Values, z.core.$strict>> & {
-  json: boolean
-}
+export type ReadOptions<Values extends z.ZodRawShape, Flags extends string = never> = z.output<
+  z.ZodObject<Values, z.core.$strict>
+> &
+  Record<Flags | 'json', boolean>
 
 /**
  * Reads a command line.
  *
+ * @param flags names of further options that take no value
  * @returns `'help'` where that is asked for
  * @throws BadOption
  */
-export function readOptions<Values extends z.ZodRawShape>(
+export function readOptions<Values extends z.ZodRawShape, Flags extends string = never>(
   args: string[],
   values: Values,
-): ReadOptions<Values> | 'help' {
+  flags: readonly Flags[] = [],
+): ReadOptions<Values, Flags> | 'help' {
   const ofType = (type: 'string' | 'boolean', names: string[]) => names.map((name) => [name, { type }] as const)
   const options = Object.fromEntries([
     ...ofType('string', Object.keys(values)),
-    ...ofType('boolean', Object.keys(switches.shape)),
+    ...ofType('boolean', [...Object.keys(switches.shape), ...flags]),
   ])
   // Not strict: parseArgs' own complaints name neither bounds nor values.
   const { values: given, positionals } = parseArgs({ args, options, strict: false })
-  const { json, help, ...rest } = given
+  const { json: _json, help: _help, ...others } = given
+  const isFlag = (name: string) => (flags as readonly string[]).includes(name)
+  const rest = Object.fromEntries(Object.entries(others).filter(([name]) => !isFlag(name)))
   const parsed = z.strictObject(values).safeParse(rest)
   if (!parsed.success) throw new BadOption(complaint(parsed.error, given))
-  const switched = switches.safeParse({ json, help })
+  const own = Object.fromEntries(flags.map((name) => [name, flag()]))
+  const switched = switches.extend(own).safeParse(given)
   if (!switched.success) throw new BadOption(complaint(switched.error, given))
   if (positionals[0] !== undefined) throw new BadOption(`There is no argument '${positionals[0]}'; see --help.`)
-  return switched.data.help ? 'help' : { ...parsed.data, json: switched.data.json }
+  const { help: isAsked, ...set } = switched.data
+  return isAsked ? 'help' : ({ ...parsed.data, ...set } as ReadOptions<Values, Flags>)
 }
 
 /** Gives the options of this run; where they are bad, or help is asked for, it says so and ends the process. */

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import process from 'node:process'
 import type { TestProject } from 'vitest/node'
 import { migrate } from './migrate.js'
 import { runSql } from './runSql.js'
@@ -7,11 +8,16 @@ import { startDatabaseSource } from './source.js'
 declare module 'vitest' {
   interface ProvidedContext {
     database: { maintenanceUrl: string; templateUrl: string; url: string; description: string }
+    /** The database that `npm run test:store` was given, and the schema of its tables. Then there is no other one. */
+    store: { url: string; schema: string } | null
   }
 }
 
 /** Migrates one template database for the whole run; each test file copies it. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const { TEST_STORE_URL: storeUrl, TEST_STORE_SCHEMA: schema = 'public' } = process.env
+  project.provide('store', storeUrl === undefined ? null : { url: storeUrl, schema })
+  if (storeUrl !== undefined) return async () => undefined
   const source = await startDatabaseSource()
   const maintenanceUrl = source.directUrl('postgres')
   const [server] = await runSql<{ server_version: string }>(maintenanceUrl, 'show server_version')
