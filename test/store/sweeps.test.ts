@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Operation } from '../../server/engine/record.js'
-import { endLease, HOUR, newOperation, settled, storesOn, TERMS } from '../support/store/contract.js'
+import { BOUNDS, endLease, HOUR, newOperation, settled, storesOn, TERMS } from '../support/store/contract.js'
 import { useStore } from '../support/store/useStore.js'
 
 const store = useStore()
@@ -130,9 +130,7 @@ test('a key that was swept is never claimed again, in either mode, and is not ta
   await raise(3)
   await marginPasses()
   expect(await sweeper.deleteBatch(100)).toBe(1)
-  const claim = await keys.transaction({ timeoutMs: 30_000, maxWaitMs: 30_000, claimWaitMs: 1000 }, (transaction) =>
-    transaction.claim(operation, 2),
-  )
+  const claim = await keys.transaction(BOUNDS, (transaction) => transaction.claim(operation, 2))
   expect(claim).toMatchObject({ kind: 'lost', found: { status: 'absent', age: 'too old' } })
   expect(await leases.claim(operation, 2, TERMS)).toEqual({ kind: 'lost' })
   expect(await leases.takeOver(operation, TERMS)).toEqual({ kind: 'lost' })

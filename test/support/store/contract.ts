@@ -2,6 +2,7 @@ import { v7 } from 'uuid'
 import type { Fence, Operation } from '../../../server/engine/record.js'
 import type { KeyStore, KeyTransaction, Sweeper, TransactionBounds, WonClaim } from '../../../server/store/keyStore.js'
 import type { Held, LeaseStore, LeaseTerms } from '../../../server/store/leaseStore.js'
+import { sealBy } from '../../../server/store/seal.js'
 import { sqlLeaseStore } from '../../../server/store/sqlLeaseStore.js'
 import { sqlStore } from '../../../server/store/sqlStore.js'
 import { sqlSweeper } from '../../../server/store/sqlSweeper.js'
@@ -14,7 +15,12 @@ export const RETENTION_MS = 24 * HOUR
 export const SKEW_MS = 60_000
 
 /** No wait and no transaction of a test is so long, unless it says so. */
-export const BOUNDS: TransactionBounds = { timeoutMs: 30_000, maxWaitMs: 30_000, claimWaitMs: 20_000 }
+export const BOUNDS: TransactionBounds = {
+  timeoutMs: 30_000,
+  maxWaitMs: 30_000,
+  claimWaitMs: 20_000,
+  idleWarningMs: 60_000,
+}
 export const TERMS: LeaseTerms = { leaseMs: 600_000, claimWaitMs: 20_000, onUnknown: 'retry' }
 
 /** The stores of a contract's test. */
@@ -25,7 +31,7 @@ export interface Stores {
 }
 
 export function storesOn({ sql, schema }: StoreDatabase, retentionMs = RETENTION_MS): Stores {
-  const settings = { schema, retentionMs, skewMs: SKEW_MS }
+  const settings = { schema, retentionMs, skewMs: SKEW_MS, seal: sealBy([]) }
   const keys = sqlStore<Tx>(sql, settings)
   return { keys, leases: sqlLeaseStore<Tx>(sql, settings, keys), sweeper: sqlSweeper(sql, settings) }
 }
