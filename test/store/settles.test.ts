@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Fence, Outcome } from '../../server/engine/record.js'
-import { BOUNDS, HOUR, newOperation, settled, storesOn, TERMS, won } from '../support/store/contract.js'
+import { BOUNDS, HOUR, newOperation, storesOn, TERMS, won } from '../support/store/contract.js'
 import { useStore } from '../support/store/useStore.js'
 
 const store = useStore()
@@ -39,7 +39,11 @@ test('a settle under another fence, of a settled row, or without a claim stores 
   const settle = (fence: number) =>
     keys.transaction(BOUNDS, (transaction) => transaction.settle(operation, fence as Fence, outcome))
   expect(await settle(1)).toEqual({ kind: 'lost' })
-  await settled(keys, operation, '"mine"')
+  await keys.transaction(BOUNDS, async (transaction) => {
+    const { fence } = await won(transaction, operation)
+    expect(await transaction.settle(operation, (fence + 1) as Fence, outcome)).not.toMatchObject({ kind: 'settled' })
+    await transaction.settle(operation, fence, { kind: 'value', result: '"mine"' })
+  })
   expect(await settle(1)).toEqual({ kind: 'lost' })
   expect(await settle(2)).toEqual({ kind: 'lost' })
   expect(await keys.read(operation)).toMatchObject({ outcome: { kind: 'value', result: '"mine"' } })
