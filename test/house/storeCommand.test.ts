@@ -37,6 +37,15 @@ test('the contract of the store is tried on the database of --url, in a schema t
   expect(await db.keys()).toEqual([])
 })
 
+test('with --prepared it is tried on tables that are there, which stay, and are empty afterwards', async () => {
+  const { exitCode, stdout } = await testStore('--url', db.url, '--prepared')
+  expect(exitCode, stdout).toBe(0)
+  expect(stdout).toMatch(/\n[56]\d passed, 0 failed, 0 skipped\n$/)
+  expect(await contractSchemas()).toEqual([])
+  expect(await db.keys()).toEqual([])
+  expect(await db.query('select id from idempotency_watermark')).toEqual([{ id: 1 }])
+})
+
 test('it says which option it cannot use, and what it needs', async () => {
   const example = 'must be a connection string, such as postgresql://user@host:5432/name'
   for (const [args, complaint] of [
