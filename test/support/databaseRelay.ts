@@ -14,7 +14,8 @@ export interface Flight {
  */
 export type Hook = (flight: Flight, moment: 'before' | 'after') => Verdict | Promise<Verdict>
 
-export type Verdict = 'pass' | 'cut' | 'truncate'
+/** A cut closes the connection, as a server does that stops; a reset breaks it, as a network does. */
+export type Verdict = 'pass' | 'cut' | 'reset' | 'truncate'
 
 export interface RelaySettings {
   /** Asked at both ends of each round trip, connections' own handshakes left out. */
@@ -81,6 +82,11 @@ function relay({ client, database, end, settings: { hook, onFlight } }: Relay): 
   let toDatabase = Promise.resolve()
   let toClient = Promise.resolve()
 
+  const endAs = (verdict: Verdict): void => {
+    if (verdict === 'reset') client.resetAndDestroy()
+    end()
+  }
+
   client.on('data', (chunk: Buffer) => {
     toDatabase = toDatabase.then(async () => {
       const statements = readStatements(chunk)
@@ -90,7 +96,8 @@ function relay({ client, database, end, settings: { hook, onFlight } }: Relay): 
           onFlight?.(flight)
         }
         flight.statements.push(...statements)
-        if (statements.length > 0 && (await hook(flight, 'before')) !== 'pass') return end()
+        const verdict = statements.length === 0 ? 'pass' : await hook(flight, 'before')
+        if (verdict !== 'pass') return endAs(verdict)
       }
       database.write(chunk)
     })
@@ -102,8 +109,8 @@ function relay({ client, database, end, settings: { hook, onFlight } }: Relay): 
         const landed = flight
         flight = undefined
         const verdict = landed === undefined ? 'pass' : await hook(landed, 'after')
-        if (verdict === 'cut') return end()
         if (verdict === 'truncate') return void client.write(chunk.subarray(0, chunk.length / 2), end)
+        if (verdict !== 'pass') return endAs(verdict)
       }
       client.write(chunk)
     })

@@ -1,4 +1,5 @@
 import process from 'node:process'
+import type pg from 'pg'
 import { Prisma, type PrismaClient } from '../../generated/prisma/client.js'
 
 const isSix = Prisma.prismaVersion.client.startsWith('6.')
@@ -8,6 +9,17 @@ export async function disconnect(prisma: PrismaClient): Promise<void> {
   const closed = prisma.$disconnect()
   // Prisma 6 never gives back a connection whose COMMIT or ROLLBACK failed, and then waits for it here, for ever.
   if (!isSix) await closed
+}
+
+/** Ends the pool of a client whose connections a test has broken. */
+export async function endPool(pool: pg.Pool): Promise<void> {
+  const ended = pool.end()
+  if (!isSix) await ended // as above
+}
+
+/** What a test expects that differs between the two. */
+export function byPrisma<Value>({ six, seven }: { six: Value; seven: Value }): Value {
+  return isSix ? six : seven
 }
 
 /** A pool's settings under which no transaction waits for a connection much longer than its `maxWait`. */
