@@ -14,6 +14,8 @@ const TEXTS = {
   KEY_FROM_FUTURE:
     "this idempotency key was made by a clock that is ahead of the database's. Set the clock right and use a new key.",
   DIGEST_INVALID: 'the bytes that arrived are others than Content-Digest announced. Send them again, whole.',
+  RESULT_NOT_READABLE:
+    'what is stored of this operation cannot be read: another version of the library wrote it, or the row was changed by hand. Nothing is run again. Let the version answer that wrote it, or look whether the effect is there.',
   ABANDONED:
     'an earlier attempt with this idempotency key, in lease mode, ended without a result. Somebody has to find out what it did and resolve it.',
   TRANSACTION_ESCAPED:

@@ -16,6 +16,22 @@ export interface ErrorShape {
   data: object
 }
 
+/** Whether something that was stored is such a shape, and one that can be sent. */
+export function isErrorShape(value: unknown): value is ErrorShape {
+  if (typeof value !== 'object' || value === null) return false
+  const { message, code, data } = value as Partial<Record<keyof ErrorShape, unknown>>
+  return typeof message === 'string' && typeof code === 'number' && isErrorData(data)
+}
+
+function isErrorData(data: unknown): boolean {
+  if (typeof data !== 'object' || data === null) return false
+  const { httpStatus } = data as { httpStatus?: unknown }
+  // tRPC answers with this status, and no response can have another one.
+  return (
+    httpStatus === undefined || (Number.isInteger(httpStatus) && Number(httpStatus) >= 200 && Number(httpStatus) <= 599)
+  )
+}
+
 /** Whether something is such an error, also one of another copy of this package. */
 export function isReplayedError(value: unknown): value is ReplayedError {
   return value instanceof Error && value.name === 'ReplayedError' && 'shape' in value

@@ -21,6 +21,7 @@ export const REASONS = {
   KEY_REUSED: { code: 'UNPROCESSABLE_CONTENT', attemptOutcome: 'NOT_EXECUTED', sameKeyAgain: 'never' },
   KEY_TOO_OLD: { code: 'PRECONDITION_FAILED', attemptOutcome: 'NOT_EXECUTED', sameKeyAgain: 'never' },
   DIGEST_INVALID: { code: 'BAD_REQUEST', attemptOutcome: 'NOT_EXECUTED', sameKeyAgain: 'never' },
+  INPUT_INVALID: { code: 'BAD_REQUEST', attemptOutcome: 'NOT_EXECUTED', sameKeyAgain: 'never' },
   SCOPE_MISSING: { code: 'UNAUTHORIZED', attemptOutcome: 'NOT_EXECUTED', sameKeyAgain: 'never' },
   IN_FLIGHT: { code: 'CONFLICT', attemptOutcome: 'NOT_EXECUTED', sameKeyAgain: 'after a delay' },
   LEASE_LOST: { code: 'CONFLICT', attemptOutcome: 'UNKNOWN', sameKeyAgain: 'after a delay' },
@@ -29,6 +30,7 @@ export const REASONS = {
   RESULT_NOT_STORABLE: { code: 'INTERNAL_SERVER_ERROR', attemptOutcome: 'NOT_EXECUTED', sameKeyAgain: 'never' },
   RESULT_TOO_LARGE: { code: 'INTERNAL_SERVER_ERROR', attemptOutcome: 'NOT_EXECUTED', sameKeyAgain: 'never' },
   RESULT_ERASED: { code: 'PRECONDITION_FAILED', attemptOutcome: 'EXECUTED', sameKeyAgain: 'never' },
+  RESULT_NOT_READABLE: { code: 'INTERNAL_SERVER_ERROR', attemptOutcome: 'EXECUTED', sameKeyAgain: 'never' },
   TRANSACTION_ESCAPED: { code: 'INTERNAL_SERVER_ERROR', attemptOutcome: 'UNKNOWN', sameKeyAgain: 'never' },
   NESTED: { code: 'INTERNAL_SERVER_ERROR', attemptOutcome: 'NOT_EXECUTED', sameKeyAgain: 'never' },
 } as const satisfies Record<string, ReasonRow>

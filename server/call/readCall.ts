@@ -35,7 +35,7 @@ export interface CallReader {
 /**
  * Finds out whose operation a call is, and which.
  *
- * @throws IdempotencyError KEY_MISSING, KEY_INVALID, DIGEST_INVALID or SCOPE_MISSING; the TRPCError that `scope` may
+ * @throws IdempotencyError KEY_MISSING, KEY_INVALID, DIGEST_INVALID, INPUT_INVALID or SCOPE_MISSING; the TRPCError that `scope` may
  *   throw; TypeError for a call that cannot be told from others, which only a caller in this process can make
  */
 export async function readCall(call: IncomingCall, reader: CallReader): Promise<ReadCall> {

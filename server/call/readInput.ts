@@ -2,6 +2,7 @@ import { copyForm } from '../../wire/envelope.js'
 import { canonicalText } from '../engine/fingerprint.js'
 import { fromText, type Serializer } from '../engine/serializer.js'
 import { findTransient } from '../engine/transient.js'
+import { IdempotencyError } from '../errors.js'
 import { canonicalForm } from './formInput.js'
 import type { RequestHeaders } from './headers.js'
 import { digestedStream, readDigest } from './octetInput.js'
@@ -27,7 +28,8 @@ const WHOLE = { repeatable: true, wasTrue: async () => true, isKnownToBeFalse: (
  * Reads an input of any of tRPC's three content types.
  *
  * @returns `undefined` for a stream without a digest of its bytes
- * @throws TypeError for an input that has no fingerprint, which only a caller in this process can give
+ * @throws IdempotencyError INPUT_INVALID for an input that has no fingerprint; TypeError for one that only a caller in
+ *   this process can give
  */
 export async function readInput(
   input: unknown,
@@ -51,17 +53,35 @@ export async function readInput(
     forRun() {
       runs += 1
       // A copy of what it was, where the run before changed it.
-      return runs === 1 || canonicalOf(input, path, serializer) === canonical ? input : fromText(canonical, serializer)
+      return runs === 1 || isStill(canonical) ? input : fromText(canonical, serializer)
     },
+  }
+
+  function isStill(text: string | null): boolean {
+    try {
+      return canonicalOf(input, path, serializer) === text
+    } catch {
+      return false // it was changed into what has no fingerprint at all
+    }
   }
 }
 
 function canonicalOf(input: unknown, path: string, serializer: Serializer): string | null {
-  const transient = findTransient(input)
-  if (transient !== undefined) throw new TypeError(`${path}: the input holds ${transient}, which has no fingerprint`)
+  let transient: string | undefined
   try {
-    return canonicalText(input, serializer)
+    transient = findTransient(input)
+    if (transient === undefined) return canonicalText(input, serializer)
   } catch (cause) {
-    throw new TypeError(`${path}: the serializer refused the input, so it has no fingerprint`, { cause })
+    throw inputInvalid(path, cause)
   }
+  throw new TypeError(`${path}: the input holds ${transient}, which has no fingerprint`)
+}
+
+/** It nests deeper than the stack, unfolds to an immense text, or holds half a character: what no JSON has. */
+function inputInvalid(path: string, cause: unknown): IdempotencyError {
+  return new IdempotencyError(
+    'INPUT_INVALID',
+    `${path}: the input cannot be told from others: the serializer refused it, or it nests too deeply, unfolds to too much, or holds half of a surrogate pair.`,
+    { cause },
+  )
 }

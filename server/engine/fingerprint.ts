@@ -36,6 +36,11 @@ export function fingerprint(procedure: string, input: string | null): Fingerprin
   return bytes as Fingerprint
 }
 
+/** Whether a fingerprint can be compared with ours: of another version, the same input has another one. */
+export function isComparable(fingerprint: Uint8Array): boolean {
+  return fingerprint[0] === VERSION
+}
+
 /** Whether two fingerprints are the same. */
 export function sameFingerprint(a: Uint8Array, b: Uint8Array): boolean {
   return Buffer.compare(a, b) === 0

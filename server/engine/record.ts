@@ -59,6 +59,11 @@ export type Tombstone =
   /** Erased before anybody knew, or with an error for its result. */
   | 'OUTCOME_ERASED'
 
+/** It ended, and this version does not understand how: another one wrote the row, or somebody's hand. */
+export interface Unreadable {
+  readonly kind: 'unreadable'
+}
+
 /** What a procedure in lease mode wants done with an operation whose holder ended without a word. */
 export type OnUnknown = 'retry' | 'manual'
 
@@ -96,4 +101,9 @@ export type Lookup =
       readonly fence: Fence
       readonly hasRecoveryPoints: boolean
     }
-  | { readonly status: 'settled'; readonly fingerprint: Uint8Array; readonly fence: Fence; readonly outcome: Outcome }
+  | {
+      readonly status: 'settled'
+      readonly fingerprint: Uint8Array
+      readonly fence: Fence
+      readonly outcome: Outcome | Unreadable
+    }

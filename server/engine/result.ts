@@ -20,11 +20,11 @@ export type Storable = { ok: true; result: StoredResult } | NotStorable
  * @param maxBytes of the result's text in UTF-8
  */
 export function toStorable(data: unknown, serializer: Serializer, maxBytes: number): Storable {
-  const transient = findTransient(data)
-  if (transient !== undefined) {
-    return { ok: false, reason: 'RESULT_NOT_STORABLE', complaint: `holds ${transient}` }
-  }
   try {
+    const transient = findTransient(data)
+    if (transient !== undefined) {
+      return { ok: false, reason: 'RESULT_NOT_STORABLE', complaint: `holds ${transient}` }
+    }
     const result = toText(data, serializer)
     return tooLarge(result, maxBytes) ?? { ok: true, result }
   } catch (cause) {

@@ -191,8 +191,9 @@ export function leaseMode<Tx>(
    */
   async function winners(held: Held): Promise<{ kind: 'answered'; outcome: Outcome }> {
     const found = await reading(held.operation, 'UNKNOWN')
-    if (found.status === 'settled') return { kind: 'answered', outcome: found.outcome }
-    throw leaseLost(held.operation)
+    if (found.status !== 'settled') throw leaseLost(held.operation)
+    if (found.outcome.kind === 'unreadable') throw refusal('RESULT_NOT_READABLE', held.operation)
+    return { kind: 'answered', outcome: found.outcome }
   }
 }
 

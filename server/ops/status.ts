@@ -1,6 +1,8 @@
 import type { Lookup, Tombstone } from '../engine/record.js'
-import { fromText, jsonSerializer, type Serializer } from '../engine/serializer.js'
+import type { Serializer } from '../engine/serializer.js'
 import { IdempotencyError } from '../errors.js'
+import { readErrorShape, readResult } from '../readStored.js'
+import { refusal } from '../refusals.js'
 import type { KeyStore } from '../store/keyStore.js'
 import { scopedKey } from './scopedKey.js'
 
@@ -21,7 +23,7 @@ export type OperationStatus =
 /**
  * Reads what the table knows of an operation.
  *
- * @throws IdempotencyError KEY_INVALID, SCOPE_MISSING or STORE_UNAVAILABLE
+ * @throws IdempotencyError KEY_INVALID, SCOPE_MISSING, RESULT_NOT_READABLE or STORE_UNAVAILABLE
  */
 export async function statusOf(
   of: { scope: string; key: string },
@@ -36,12 +38,15 @@ export async function statusOf(
   }
   if (found.status !== 'settled') return { status: found.status }
   const { outcome } = found
+  const procedure = 'status'
   switch (outcome.kind) {
     case 'value':
-      return { status: 'settled', as: 'value', result: fromText(outcome.result, serializer) }
+      return { status: 'settled', as: 'value', result: readResult(outcome.result, { procedure, serializer }) }
     case 'error':
-      return { status: 'settled', as: 'error', shape: fromText(outcome.shape, jsonSerializer) }
+      return { status: 'settled', as: 'error', shape: readErrorShape(outcome.shape, { procedure }) }
     case 'tombstone':
       return { status: 'settled', as: 'tombstone', reason: outcome.reason }
+    case 'unreadable':
+      throw refusal('RESULT_NOT_READABLE', { procedure })
   }
 }

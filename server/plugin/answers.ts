@@ -1,15 +1,17 @@
 import { getTRPCErrorShape, TRPCError } from '@trpc/server'
 import { getHTTPStatusCodeFromError } from '@trpc/server/http'
+import { TRPC_ERROR_CODES_BY_KEY } from '@trpc/server/rpc'
 import type { AttemptOutcome, IdempotencyErrorData } from '../../wire/errorData.js'
 import { REASONS } from '../../wire/reasons.js'
 import { ofTheCall } from '../call/originalInput.js'
 import type { Outcome } from '../engine/record.js'
-import { fromText, jsonSerializer, type Serializer, toText } from '../engine/serializer.js'
+import { jsonSerializer, type Serializer, toText } from '../engine/serializer.js'
 import { addIdempotencyErrorData } from '../errorShape.js'
 import type { IdempotencyError } from '../errors.js'
 import type { TRPCErrorLike } from '../options.js'
+import { readErrorShape, readResult } from '../readStored.js'
 import { withoutResult } from '../refusals.js'
-import { type ErrorShape, ReplayedError } from '../replayedError.js'
+import { ReplayedError } from '../replayedError.js'
 import type { Builder, Call, CallResult } from './procedure.js'
 
 /**
@@ -19,15 +21,19 @@ import type { Builder, Call, CallResult } from './procedure.js'
 export function answer(outcome: Outcome, of: { procedure: string; serializer: Serializer }): CallResult {
   switch (outcome.kind) {
     case 'value':
-      return { ok: true, data: fromText(outcome.result, of.serializer) }
+      return { ok: true, data: readResult(outcome.result, of) }
     case 'tombstone':
       throw withoutResult(of, outcome.reason)
     case 'error': {
-      const cause = new ReplayedError(fromText(outcome.shape, jsonSerializer) as ErrorShape)
-      const { code } = cause.shape.data as { code?: TRPCError['code'] }
-      throw new TRPCError({ code: code ?? 'INTERNAL_SERVER_ERROR', message: cause.message, cause })
+      const cause = new ReplayedError(readErrorShape(outcome.shape, of))
+      const { code } = cause.shape.data as { code?: string }
+      throw new TRPCError({ code: isCode(code) ? code : 'INTERNAL_SERVER_ERROR', message: cause.message, cause })
     }
   }
+}
+
+function isCode(code: string | undefined): code is TRPCError['code'] {
+  return code !== undefined && Object.hasOwn(TRPC_ERROR_CODES_BY_KEY, code)
 }
 
 /** The default of `isDefinite`: a refusal (4xx), but for those that say that the time was up. */

@@ -93,7 +93,7 @@ export interface Idempotency<Client extends PrismaLike, Ctx extends object> {
   /**
    * Asks the table about an operation, for support and for operators. It changes nothing and grants nothing.
    *
-   * @throws IdempotencyError KEY_INVALID, SCOPE_MISSING or STORE_UNAVAILABLE
+   * @throws IdempotencyError KEY_INVALID, SCOPE_MISSING, RESULT_NOT_READABLE or STORE_UNAVAILABLE
    */
   status(of: { scope: string; key: string }): Promise<OperationStatus>
 

@@ -1,4 +1,4 @@
-import type { Age, Fence, Lookup, Outcome, Tombstone } from '../engine/record.js'
+import type { Age, Fence, Lookup, Outcome, Tombstone, Unreadable } from '../engine/record.js'
 import type { Sealed } from './seal.js'
 import type { ReadRow } from './sql/read.js'
 
@@ -28,14 +28,13 @@ export function lookup(row: ReadRow, sealed: Pick<Sealed, 'open'>): Lookup {
   throw new Error(`an idempotency key has the status ${status}, which this version does not know`)
 }
 
-function outcome({ result, result_kind: kind }: ReadRow, { open }: Pick<Sealed, 'open'>): Outcome {
-  if (kind === 'value') return { kind, result: open(kind, result) }
-  if (kind === 'error') {
-    const shape = open(kind, result)
-    if (shape !== null) return { kind, shape }
-  }
-  if (kind === 'tombstone' && isTombstone(result)) return { kind, reason: result }
-  throw new Error(`an idempotency key is settled with a ${kind}, which this version cannot replay`)
+function outcome({ result, result_kind: kind }: ReadRow, { open }: Pick<Sealed, 'open'>): Outcome | Unreadable {
+  if (kind === 'tombstone') return isTombstone(result) ? { kind, reason: result } : { kind: 'unreadable' }
+  if (kind !== 'value' && kind !== 'error') return { kind: 'unreadable' }
+  const opened = open(kind, result)
+  if (opened === undefined) return { kind: 'unreadable' }
+  if (kind === 'value') return { kind, result: opened.text }
+  return opened.text === null ? { kind: 'unreadable' } : { kind, shape: opened.text }
 }
 
 /** As a table, so that the compiler finds the one that is missing here. */

@@ -10,8 +10,8 @@ export interface Sealed {
   fingerprint(of: Fingerprint): Fingerprint
   /** @param place where the text is stored: it opens nowhere else */
   close(place: string, text: StoredResult): StoredResult
-  /** @throws Error where the text was not sealed for this operation and this place, by the secret of its time */
-  open(place: string, text: StoredResult): StoredResult
+  /** @returns `undefined` where it was not sealed for this operation and this place, by the secret of its time */
+  open(place: string, text: StoredResult): { text: StoredResult } | undefined
 }
 
 export type Seal = (name: ScopedKey) => Sealed
@@ -40,7 +40,7 @@ const unsealed: Seal = ({ key }) => ({
   key,
   fingerprint: (of) => of,
   close: (_, text) => text,
-  open: (_, text) => text,
+  open: (_, text) => ({ text }),
 })
 
 /** Before every sealed text, so that a later form can be told from this one. */
@@ -78,13 +78,9 @@ function sealWith(secret: Uint8Array): Seal {
         return FORM + Buffer.concat(sealed).toString('base64url')
       },
       open(place, text) {
-        const opened = text?.startsWith(FORM)
-          ? decrypt(text.slice(FORM.length), { key: resultKey(), place })
-          : undefined
-        if (opened === undefined) {
-          throw new Error('what is stored of an idempotency key was not sealed for it by the secret of its time')
-        }
-        return opened === '' ? null : opened
+        if (!text?.startsWith(FORM)) return undefined
+        const opened = decrypt(text.slice(FORM.length), { key: resultKey(), place })
+        return opened === undefined ? undefined : { text: opened === '' ? null : opened }
       },
     }
   }

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Fate } from '../../support/databaseProxy.js'
+import type { Verdict } from '../../support/databaseRelay.js'
 import type { Scene, Stage, Tx } from './stage.js'
 
 /** Two rows of `orders` that scenes fight over. */
@@ -50,7 +50,7 @@ export const deadlock = (by: By): Scene => ({
 
 /** Does something when the application's next COMMIT has left it, and is not yet at the database. */
 export function beforeCommit(proxy: Stage['proxy'], act: () => Promise<unknown>): void {
-  proxy.hook = async ({ statements }, moment): Promise<Fate> => {
+  proxy.hook = async ({ statements }, moment): Promise<Verdict> => {
     if (moment !== 'before' || !statements.includes('COMMIT')) return 'pass'
     proxy.hook = () => 'pass'
     await act()
