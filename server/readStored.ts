@@ -15,6 +15,15 @@ export function readResult(text: string | null, of: { procedure: string; seriali
   }
 }
 
+/** The same for the result of a recovery point. What came after it, nobody can tell. */
+export function readPoint(text: string | null, of: { procedure: string; serializer: Serializer }): unknown {
+  try {
+    return fromText(text, of.serializer)
+  } catch (cause) {
+    throw refusal('RESULT_NOT_READABLE', of, { attemptOutcome: 'UNKNOWN', cause })
+  }
+}
+
 /** The same for a final error. What it says of its own effect is in it, and cannot be read either. */
 export function readErrorShape(text: string, of: { procedure: string }): ErrorShape {
   let cause: unknown

@@ -1,5 +1,4 @@
 import { validate, version } from 'uuid'
-import { KEY_PATTERN } from '../../wire/key.js'
 import type { IdempotencyKey } from './record.js'
 
 /** A key, or a sentence that says what is wrong with it. */
@@ -11,13 +10,17 @@ export type CheckedKey = { ok: true; key: IdempotencyKey; birth: number } | { ok
  * @see https://www.rfc-editor.org/rfc/rfc9562#name-uuid-version-7
  */
 export function checkKey(given: string): CheckedKey {
-  if (!validate(given) || version(given) !== 7) return { ok: false, complaint: `${quoted(given)} is no UUIDv7` }
+  if (!validate(given) || version(given) !== 7) return { ok: false, complaint: `${described(given)} is no UUIDv7` }
   // Two spellings of one key would be two operations.
-  if (given !== given.toLowerCase()) return { ok: false, complaint: `${quoted(given)} must be in lower case` }
+  if (given !== given.toLowerCase()) return { ok: false, complaint: 'A UUIDv7 must be in lower case' }
   return { ok: true, key: given as IdempotencyKey, birth: Number.parseInt(given.slice(0, 8) + given.slice(9, 13), 16) }
 }
 
-/** What was sent in the key's place is shown, unless it could be anything: a header or a log must not carry it. */
-function quoted(given: string): string {
-  return KEY_PATTERN.test(given) || /^[\w-]{1,16}$/.test(given) ? `'${given}'` : `A text of ${given.length} characters`
+/** What a forgotten value looks like once it was made a text. */
+const FORGOTTEN = new Set(['undefined', 'null', 'NaN', 'true', 'false', '[object Object]', '[object Promise]'])
+
+/** What was sent in the key's place is not shown: it could be a key all the same, or anything, and messages are logged. */
+function described(given: string): string {
+  if (FORGOTTEN.has(given)) return `'${given}'`
+  return validate(given) ? `A UUID of version ${version(given)}` : `A text of ${given.length} characters`
 }

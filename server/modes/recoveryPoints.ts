@@ -3,6 +3,7 @@ import type { StoredResult } from '../engine/record.js'
 import { toStorable } from '../engine/result.js'
 import { fromText, type Serializer } from '../engine/serializer.js'
 import { type IdempotencyError, isIdempotencyError } from '../errors.js'
+import { readPoint } from '../readStored.js'
 import { pointRefused, refusal, storeUnavailable } from '../refusals.js'
 import type { Held, LeaseStore, RecordedPoint } from '../store/leaseStore.js'
 import type { LeaseHolder } from './leaseHolder.js'
@@ -59,7 +60,7 @@ export function recoveryPoints<Tx>(surroundings: PointSurroundings<Tx>): {
     if (complaint !== undefined) throw new Error(`${operation.procedure}: ${complaint}`)
     const known = recorded[reached.length]
     reached.push(name)
-    if (known !== undefined) return fromText(known.result, serializer) as T
+    if (known !== undefined) return readPoint(known.result, { procedure: operation.procedure, serializer }) as T
     running = name
     try {
       const result = await run()

@@ -82,3 +82,20 @@ test('an error that names a code which tRPC does not have is answered in its sha
   const { call } = await answeredOnce('transaction', `result_kind = 'error', result = '${shape}'`)
   expect((await call(1)).error).toEqual(JSON.parse(shape))
 })
+
+test('a recovery point whose record cannot be read is a clear error, and it does not run again', async () => {
+  const key = v7()
+  const router = t.router({
+    pay: shopIdempotency(db.prisma)
+      .lease(authed)
+      .mutation(async ({ ctx }) => {
+        await ctx.idempotency.recoveryPoint('charge', () => db.countRun(key))
+        throw new Error('the next part fails')
+      }),
+  })
+  const url = await serve(router)
+  expect(said(await rawCall(url, { path: 'pay', key }))).toEqual({ attemptOutcome: 'UNKNOWN' })
+  await db.query(`update idempotency_recovery_points set result = 'x' where key = $1`, [key])
+  expect(said(await rawCall(url, { path: 'pay', key, attempt: 2 }))).toEqual(UNKNOWN)
+  expect(await db.runs(key)).toBe(1)
+})
