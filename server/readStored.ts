@@ -1,3 +1,4 @@
+import type { StoredResult, Unreadable } from './engine/record.js'
 import { fromText, jsonSerializer, type Serializer } from './engine/serializer.js'
 import { refusal } from './refusals.js'
 import { type ErrorShape, isErrorShape } from './replayedError.js'
@@ -16,12 +17,17 @@ export function readResult(text: string | null, of: { procedure: string; seriali
 }
 
 /** The same for the result of a recovery point. What came after it, nobody can tell. */
-export function readPoint(text: string | null, of: { procedure: string; serializer: Serializer }): unknown {
+export function readPoint(
+  result: StoredResult | Unreadable,
+  of: { procedure: string; serializer: Serializer },
+): unknown {
+  let cause: unknown
   try {
-    return fromText(text, of.serializer)
-  } catch (cause) {
-    throw refusal('RESULT_NOT_READABLE', of, { attemptOutcome: 'UNKNOWN', cause })
+    if (result === null || typeof result === 'string') return fromText(result, of.serializer)
+  } catch (error) {
+    cause = error
   }
+  throw refusal('RESULT_NOT_READABLE', of, { attemptOutcome: 'UNKNOWN', cause })
 }
 
 /** The same for a final error. What it says of its own effect is in it, and cannot be read either. */

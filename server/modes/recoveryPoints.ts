@@ -1,7 +1,7 @@
 import { derivedKey } from '../engine/derivedKey.js'
 import type { StoredResult } from '../engine/record.js'
 import { toStorable } from '../engine/result.js'
-import { fromText, type Serializer } from '../engine/serializer.js'
+import type { Serializer } from '../engine/serializer.js'
 import { type IdempotencyError, isIdempotencyError } from '../errors.js'
 import { readPoint } from '../readStored.js'
 import { pointRefused, refusal, storeUnavailable } from '../refusals.js'
@@ -54,7 +54,7 @@ export function recoveryPoints<Tx>(surroundings: PointSurroundings<Tx>): {
   let anyRecorded = recorded.length > 0
 
   /** Runs one point at a time; gives what was recorded of it, if anything was. */
-  const reach = async <T>(name: string, run: () => Promise<StoredResult>): Promise<T> => {
+  const reach = async <T>(name: string, run: () => Promise<RecordedPoint['result']>): Promise<T> => {
     holder.check()
     const complaint = orderComplaint(name, { reached, running, recorded })
     if (complaint !== undefined) throw new Error(`${operation.procedure}: ${complaint}`)
@@ -65,7 +65,7 @@ export function recoveryPoints<Tx>(surroundings: PointSurroundings<Tx>): {
     try {
       const result = await run()
       anyRecorded = true
-      return fromText(result, serializer) as T
+      return readPoint(result, { procedure: operation.procedure, serializer }) as T
     } finally {
       running = undefined
     }
@@ -78,7 +78,7 @@ export function recoveryPoints<Tx>(surroundings: PointSurroundings<Tx>): {
   }
 
   /** Records a result; a record whose answer was lost is asked for. */
-  const record = async (name: string, result: StoredResult): Promise<StoredResult> => {
+  const record = async (name: string, result: StoredResult): Promise<RecordedPoint['result']> => {
     for (let tries = 0; ; tries += 1) {
       try {
         if (await store.record(held, name, result)) return result
@@ -91,7 +91,7 @@ export function recoveryPoints<Tx>(surroundings: PointSurroundings<Tx>): {
   }
 
   /** A point that is there although this attempt was not told so: it is ours if the fence is, else the lease is lost. */
-  const recordedBySelf = async (name: string): Promise<StoredResult> => {
+  const recordedBySelf = async (name: string): Promise<RecordedPoint['result']> => {
     const point = (await store.points(operation)).find((found) => found.name === name)
     if (point === undefined || point.fence !== held.fence) throw holder.lost()
     return point.result
@@ -100,7 +100,7 @@ export function recoveryPoints<Tx>(surroundings: PointSurroundings<Tx>): {
   const unavailable = (cause: unknown): IdempotencyError =>
     isIdempotencyError(cause) ? cause : storeUnavailable(operation, { cause, attemptOutcome: 'UNKNOWN' })
 
-  const recordWith = async (name: string, fn: (tx: Tx) => unknown): Promise<StoredResult> => {
+  const recordWith = async (name: string, fn: (tx: Tx) => unknown): Promise<RecordedPoint['result']> => {
     for (let tries = 0; ; tries += 1) {
       let result: StoredResult = null
       // By its box, so that an error of the function can be told from the database's, whatever it throws.

@@ -1,4 +1,13 @@
-import type { Fence, Lookup, OnUnknown, Operation, Outcome, ScopedKey, StoredResult } from '../engine/record.js'
+import type {
+  Fence,
+  Lookup,
+  OnUnknown,
+  Operation,
+  Outcome,
+  ScopedKey,
+  StoredResult,
+  Unreadable,
+} from '../engine/record.js'
 import type { Fault } from './sqlDatabase.js'
 
 /** An operation and the right to it. */
@@ -29,7 +38,7 @@ export type LeaseClaim =
 
 export interface RecordedPoint {
   readonly name: string
-  readonly result: StoredResult
+  readonly result: StoredResult | Unreadable
   readonly fence: Fence
 }
 

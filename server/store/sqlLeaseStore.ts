@@ -93,11 +93,11 @@ export function sqlLeaseStore<Tx extends object>(
     async points(name) {
       const rows = await database.run<PointRow>(statements.points, named(name))
       const { open } = seal(name)
-      return rows.map((row) => ({
-        name: row.name,
-        result: open(point(row.name), row.result),
-        fence: row.fence as Fence,
-      }))
+      return rows.map((row) => {
+        const opened = open(point(row.name), row.result)
+        const result = opened === undefined ? ({ kind: 'unreadable' } as const) : opened.text
+        return { name: row.name, result, fence: row.fence as Fence }
+      })
     },
     record: (held, name, result) => landed(statements.record, recording(held, name, result)),
     async recordWith(held, { name, bounds }, body) {
