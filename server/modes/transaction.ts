@@ -1,5 +1,5 @@
 import { type Decision, decide } from '../engine/decide.js'
-import type { Operation } from '../engine/record.js'
+import type { Lookup, Operation } from '../engine/record.js'
 import type { Serializer } from '../engine/serializer.js'
 import { IdempotencyError } from '../errors.js'
 import { inFlight, outcomeUnknown, refusal, storeUnavailable } from '../refusals.js'
@@ -60,7 +60,13 @@ export function transactionMode<Tx>(
     let blocked = 0
     for (;;) {
       if (lookFirst) {
-        const decision = decide(await reading(operation), operation.fingerprint)
+        const found = await reading(operation, doubt.commitUnknown && reruns < settings.maxReruns)
+        if (found === undefined) {
+          await pauseBeforeRerun(reruns)
+          reruns += 1
+          continue
+        }
+        const decision = decide(found, operation.fingerprint)
         if (decision.action === 'replay' || decision.action === 'refuse') return carryOut(decision, operation)
         released = decision.action === 'claim released'
       }
@@ -100,10 +106,15 @@ export function transactionMode<Tx>(
     }
   }
 
-  async function reading(operation: Operation) {
+  /**
+   * @param again whether a read that fails is worth another one. After a COMMIT that went unanswered it is: a pool can
+   *   hand out once more the very connection that was lost
+   */
+  async function reading(operation: Operation, again: boolean): Promise<Lookup | undefined> {
     try {
       return await store.read(operation)
     } catch (cause) {
+      if (again) return undefined
       throw storeUnavailable(operation, { cause })
     }
   }

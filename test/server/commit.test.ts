@@ -55,6 +55,23 @@ test('a connection that is lost after COMMIT took effect: the caller gets the st
   expect(await ordersOf('cut after')).toHaveLength(1)
 })
 
+test('a COMMIT went unanswered, and the connection on which it is asked about is lost too: it is asked once more', async () => {
+  const { proxy, call } = await shopBehindProxy('lost twice')
+  let read = false
+  proxy.hook = (flight, moment) => {
+    const name = nameOf(flight)
+    if (moment === 'after' && name === 'COMMIT') return 'cut'
+    if (moment === 'after' || name !== 'read' || read) return 'pass'
+    read = true
+    return 'cut'
+  }
+  const answer = await call()
+  expect(answer.data).toMatchObject({ customer: 'lost twice' })
+  expect(read).toBe(true)
+  expect(await db.runs('lost twice')).toBe(1)
+  expect(await ordersOf('lost twice')).toHaveLength(1)
+})
+
 test('a connection that is lost before COMMIT arrived: the transaction is run again, and the caller gets that answer', async () => {
   const { proxy, call, key } = await shopBehindProxy('cut before')
   proxy.hook = cutAt('COMMIT', 'before')
