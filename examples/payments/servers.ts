@@ -30,16 +30,16 @@ export async function startServers(settings: ServerSettings, run: Run): Promise<
   const program = path.join(import.meta.dirname, 'shopServer.ts')
   const args = () => [JSON.stringify(settings)]
   const fleet = await startFleet({ size: SERVERS, program, execArgv: ['--import', loader], args }, run)
-  const { berths, kills, during } = fleet
+  const { slots, kills, during } = fleet
   let turns = 0
   return {
     nextUrl() {
       turns += 1
-      return (berths[turns % SERVERS] as (typeof berths)[number]).url
+      return (slots[turns % SERVERS] as (typeof slots)[number]).url
     },
     kill(pid) {
-      const berth = berths.find(({ server }) => server?.pid === pid)
-      return berth !== undefined && fleet.kill(berth)
+      const slot = slots.find(({ server }) => server?.pid === pid)
+      return slot !== undefined && fleet.kill(slot)
     },
     kills,
     during,

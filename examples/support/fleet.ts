@@ -13,7 +13,7 @@ export interface FleetSettings {
 }
 
 /** A place in the fleet. A server that is killed is replaced in its place. */
-export interface Berth {
+export interface Slot {
   /** The address of the last server that listened here. It may be dead: a load balancer, too, notices that late. */
   url: string
   /** The server that listens here, unless it was killed and its successor does not listen yet. */
@@ -21,13 +21,13 @@ export interface Berth {
 }
 
 export interface Fleet {
-  berths: readonly Berth[]
+  slots: readonly Slot[]
   /**
    * Kills the server of a place by SIGKILL, and starts another.
    *
    * @returns false where it is dead already
    */
-  kill(berth: Berth): boolean
+  kill(slot: Slot): boolean
   /** How many servers were killed. */
   kills(): number
   /** Waits until a server listens in each place. */
@@ -50,7 +50,7 @@ export async function startFleet(settings: FleetSettings, { signal, onEnd }: Run
   // Whoever asks `during` hears of it; when nobody asks any more, it does not matter.
   failed.catch(() => undefined)
 
-  const start = async (): Promise<Berth & { server: ChildProcess }> => {
+  const start = async (): Promise<Slot & { server: ChildProcess }> => {
     started += 1
     const server = fork(settings.program, settings.args(started), {
       execArgv: settings.execArgv ?? [],
@@ -75,23 +75,23 @@ export async function startFleet(settings: FleetSettings, { signal, onEnd }: Run
     stopped = true
     await Promise.all([...alive].map(killed))
   })
-  const berths: Berth[] = await Promise.all(Array.from({ length: settings.size }, start))
+  const slots: Slot[] = await Promise.all(Array.from({ length: settings.size }, start))
   signal.throwIfAborted()
 
-  const replaceIn = async (berth: Berth): Promise<void> => {
+  const replaceIn = async (slot: Slot): Promise<void> => {
     // Until the new one listens, the dead one's address stays where it was.
-    Object.assign(berth, await start())
+    Object.assign(slot, await start())
   }
 
   return {
-    berths,
-    kill(berth) {
-      const { server } = berth
+    slots,
+    kill(slot) {
+      const { server } = slot
       if (stopped || server === undefined) return false
       kills += 1
       server.kill('SIGKILL')
-      berth.server = undefined
-      const replacement = replaceIn(berth).catch(fail)
+      slot.server = undefined
+      const replacement = replaceIn(slot).catch(fail)
       starting.add(replacement)
       void replacement.then(() => starting.delete(replacement))
       return true

@@ -2,9 +2,9 @@ import { createTRPCClient, httpLink } from '@trpc/client'
 import { idempotencyErrorOf, idempotencyLink } from 'trpc-idempotency/client'
 import type { Call, History } from './history.js'
 import { CALL_HEADER } from './network.js'
+import type { PlannedIntent } from './plannedIntent.js'
 import { type CallContext, recordAttempts } from './recordAttempts.js'
 import type { ChaosRouter } from './server/router.js'
-import type { Wish } from './wish.js'
 
 /**
  * Short delays, and no patience with a server that is stopped: another one is asked while it still holds what it holds.
@@ -18,7 +18,7 @@ const RETRY = {
 }
 
 export interface Sent {
-  wish: Wish
+  intent: PlannedIntent
   /** Which client of the intent's two it is, and which of its calls: it names what chance does to the call. */
   name: string
   /** Left out where the link is to make one. */
@@ -53,8 +53,8 @@ export function createClient(url: string, history: History, maxAttempts: number)
     if (attempt === undefined) throw new Error('A call was answered without an attempt.')
     return attempt.key
   }
-  return async ({ wish, name, key, signal }) => {
-    const { number, customer, procedure } = wish
+  return async ({ intent, name, key, signal }) => {
+    const { number, customer, procedure } = intent
     const call = `${number}/${name}`
     const input = { item: 'tea', cents: number }
     const told: CallContext = { customer, call }

@@ -1,11 +1,12 @@
 import { v7 } from 'uuid'
 import { chances } from '../../examples/support/chances.js'
-import type { Calm } from './calm.js'
 import { type Client, createClient } from './client.js'
+import type { FaultSwitch } from './faultSwitch.js'
 import type { History } from './history.js'
-import { type Fortune, pursue } from './pursue.js'
+import { countEnds, type IntentCounts } from './intentCounts.js'
+import { type PlannedIntent, planIntent } from './plannedIntent.js'
+import { type IntentEnd, sendUntilKnown } from './sendUntilKnown.js'
 import { agedKey } from './sweeper.js'
-import { type Wish, wishOf } from './wish.js'
 
 /** How many send at the same time. */
 const CLIENTS = 16
@@ -16,91 +17,70 @@ export interface ClientsSettings {
   url: string
   seed: number
   history: History
-  calm: Calm
+  faults: FaultSwitch
   signal: AbortSignal
-  onAcknowledged(): void
 }
 
-/** What the clients' intents came to. */
-export interface Fortunes {
-  acknowledged: number
-  /** Those of them of which nobody knew for a while whether they had been executed. */
-  unknownResolved: number
-  /** Sent once more after they had been answered. */
-  sentAgain: number
-  forgotten: number
-  left: number
+/** An intent that was answered and is sent once more. */
+interface LaterIntent {
+  atMs: number
+  intent: PlannedIntent
+  key: string
 }
 
-/** Lets clients send one intent after the other until calm comes, and then until the last outcome is known. */
-export async function runClients({
-  url,
-  seed,
-  history,
-  calm,
-  signal,
-  onAcknowledged,
-}: ClientsSettings): Promise<Fortunes> {
-  const fortunes: Fortunes = { acknowledged: 0, unknownResolved: 0, sentAgain: 0, forgotten: 0, left: 0 }
+/** Lets clients send one intent after the other while there are faults, and then until the last outcome is known. */
+export async function runClients({ url, seed, history, faults, signal }: ClientsSettings): Promise<IntentCounts> {
+  const counts: IntentCounts = { acknowledged: 0, unknownResolved: 0, sentAgain: 0, forgotten: 0, left: 0 }
   let number = 0
 
-  const count = (wish: Wish, all: Fortune[]) => {
-    const answered = all.find((one) => one.kind === 'acknowledged')
-    if (answered !== undefined) {
-      fortunes.acknowledged += 1
-      onAcknowledged()
-    }
-    if (all.some((one) => one.kind === 'acknowledged' && one.wasUnknown)) fortunes.unknownResolved += 1
-    if (all.some(({ kind }) => kind === 'unresolved')) history.unresolved.push(wish.number)
-    if (all.every(({ kind }) => kind === 'forgotten')) fortunes.forgotten += 1
-    if (all.every(({ kind }) => kind === 'left')) fortunes.left += 1
-    return answered
+  const send = async (client: Client, what: { intent: PlannedIntent; key: string | undefined; name: string }) => {
+    const end = await sendUntilKnown({ ...what, client, faults, signal })
+    if (end.kind === 'unresolved') history.unresolved.push(what.intent.number)
+    return end
   }
 
-  async function serve([first, second]: readonly [Client, Client]): Promise<void> {
-    const later: { atMs: number; wish: Wish; key: string }[] = []
-    const sendAgain = async () => {
-      const due = calm.isCalm() ? 0 : later.findIndex(({ atMs }) => atMs <= Date.now())
-      const [entry] = due === -1 ? [] : later.splice(due, 1)
-      if (entry === undefined) return false
-      fortunes.sentAgain += 1
-      const fortune = await pursue({ ...entry, client: second, name: 'later', calm, signal })
-      if (fortune.kind === 'unresolved') history.unresolved.push(entry.wish.number)
-      return true
-    }
+  const sendNew = async ([first, second]: ClientPair): Promise<LaterIntent | undefined> => {
+    number += 1
+    const intent = planIntent(seed, number)
+    history.intents.push(intent)
+    const key = keyFor(intent, seed)
+    const sending: Promise<IntentEnd>[] = [send(first, { intent, key, name: 'first' })]
+    if (intent.raced) sending.push(send(second, { intent, key, name: 'second' }))
+    const ends = await Promise.all(sending)
+    countEnds(counts, ends)
+    const answered = ends.find((end) => end.kind === 'acknowledged')
+    if (answered === undefined || intent.againAfterMs === 0) return undefined
+    return { atMs: Date.now() + intent.againAfterMs, intent, key: answered.key }
+  }
 
-    for (;;) {
-      signal.throwIfAborted()
-      if (await sendAgain()) continue
-      if (calm.isCalm()) return
-      number += 1
-      const wish = wishOf(seed, number)
-      history.intents.push(wish)
-      const key = keyFor(wish, seed)
-      const clients = wish.raced
-        ? ([
-            ['first', first],
-            ['second', second],
-          ] as const)
-        : ([['first', first]] as const)
-      const all = await Promise.all(clients.map(([name, client]) => pursue({ client, wish, key, name, calm, signal })))
-      const answered = count(wish, all)
-      if (answered !== undefined && wish.againAfterMs > 0) {
-        later.push({ atMs: Date.now() + wish.againAfterMs, wish, key: answered.key })
+  const sendInTurn = async (pair: ClientPair): Promise<void> => {
+    const later: LaterIntent[] = []
+    while (faults.areOn() || later.length > 0) {
+      const due = faults.areOn() ? later.findIndex(({ atMs }) => atMs <= Date.now()) : 0
+      const [again] = due === -1 ? [] : later.splice(due, 1)
+      if (again !== undefined) {
+        counts.sentAgain += 1
+        await send(pair[1], { ...again, name: 'later' })
+        continue
       }
+      const sent = await sendNew(pair)
+      if (sent !== undefined) later.push(sent)
     }
   }
 
-  const pairs = Array.from({ length: CLIENTS }, (_, index) => {
+  const pairs = Array.from({ length: CLIENTS }, (_, index): ClientPair => {
     const attempts = index % 4 === 0 ? ATTEMPTS.few : ATTEMPTS.usual
-    return [createClient(url, history, attempts), createClient(url, history, attempts)] as const
+    return [createClient(url, history, attempts), createClient(url, history, attempts)]
   })
-  await Promise.all(pairs.map(serve))
-  return fortunes
+  await Promise.all(pairs.map(sendInTurn))
+  return counts
 }
 
+/** A client, and another of the same customer: it races the first, and sends what that has sent before. */
+type ClientPair = readonly [Client, Client]
+
 /** The key that an intent is given; most have none, and the link makes one. */
-function keyFor({ number, aged, raced }: Wish, seed: number): string | undefined {
+function keyFor({ number, aged, raced }: PlannedIntent, seed: number): string | undefined {
   const [chance] = chances(seed, `age of ${number}`)
   if (aged) return agedKey(chance)
   return raced ? v7() : undefined

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Run } from '../../examples/support/runExample.js'
 import { type Flight, type Hook, startDatabaseRelay } from '../support/databaseRelay.js'
-import type { Calm } from './calm.js'
+import type { FaultSwitch } from './faultSwitch.js'
 import type { Tally } from './tally.js'
 import { type TripFate, tripFate } from './tripFate.js'
 
@@ -13,7 +13,7 @@ import { type TripFate, tripFate } from './tripFate.js'
  */
 export async function startDatabaseNetwork(
   databaseUrl: string,
-  { seed, tally, calm }: { seed: number; tally: Tally; calm: Calm },
+  { seed, tally, faults }: { seed: number; tally: Tally; faults: FaultSwitch },
   { onEnd }: Run,
 ): Promise<string> {
   const seen = new Map<string, number>()
@@ -24,7 +24,7 @@ export async function startDatabaseNetwork(
   const fates = new WeakMap<Flight, TripFate>()
 
   const hook: Hook = async (flight, moment) => {
-    if (calm.isCalm()) return 'pass'
+    if (!faults.areOn()) return 'pass'
     const known = fates.get(flight)
     if (moment === 'before') {
       // A trip whose statements arrive in several pieces has one fate.

@@ -1,4 +1,4 @@
-import type pg from 'pg'
+import pg from 'pg'
 
 /** A row that an intent wrote. */
 export interface Effect {
@@ -39,8 +39,9 @@ export interface Facts {
  * Makes the database note down the recovery points that a sweep deletes: their charges do not go away, and are compared
  * with them in the end.
  */
-export async function rememberSweptPoints(client: pg.Client): Promise<void> {
-  await client.query(`
+export async function rememberSweptPoints(databaseUrl: string): Promise<void> {
+  await withClient(databaseUrl, (client) =>
+    client.query(`
     create table swept_points as select key, scope, name, result from idempotency_recovery_points;
     create function remember_point() returns trigger language plpgsql as $$
       begin
@@ -49,11 +50,16 @@ export async function rememberSweptPoints(client: pg.Client): Promise<void> {
       end
     $$;
     create trigger remember_point before delete on idempotency_recovery_points
-      for each row execute function remember_point()`)
+      for each row execute function remember_point()`),
+  )
 }
 
 /** Reads what is in the database. */
-export async function readFacts(client: pg.Client): Promise<Omit<Facts, 'charges'>> {
+export async function readFacts(databaseUrl: string): Promise<Omit<Facts, 'charges'>> {
+  return withClient(databaseUrl, readWith)
+}
+
+async function readWith(client: pg.Client): Promise<Omit<Facts, 'charges'>> {
   const effects = await client.query<Effect>(`
     select 'orders' as "table", id, customer, cents as intent, ${MILLISECONDS} as "writtenMs", null as "chargeId"
     from orders
@@ -74,3 +80,13 @@ export async function readFacts(client: pg.Client): Promise<Omit<Facts, 'charges
 }
 
 const MILLISECONDS = 'extract(epoch from created_at)::float8 * 1000'
+
+async function withClient<Result>(databaseUrl: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
+  const client = new pg.Client(databaseUrl)
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}

@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Listening, listen } from '../../examples/support/listen.js'
 import { deliver, type ReceivedAnswer, type ReceivedRequest, receive, reply } from '../support/httpFaults.js'
-import type { Calm } from './calm.js'
 import { endOf } from './endOf.js'
+import type { FaultSwitch } from './faultSwitch.js'
 import type { Delivery, History } from './history.js'
 import { HARMLESS, requestFate } from './requestFate.js'
 import type { Tally } from './tally.js'
@@ -15,7 +15,7 @@ export interface NetworkSettings {
   seed: number
   history: History
   tally: Tally
-  calm: Calm
+  faults: FaultSwitch
   /** The server that gets the next request. It may be dead. */
   next(): { url: string; name: string }
 }
@@ -32,7 +32,7 @@ const LATE_MS = 3000
  * Puts a bad network between clients and servers: it cuts, delays and truncates, and it delivers twice, often to another
  * server. It notes what each delivery came to, those included whose answer nobody receives.
  */
-export async function startNetwork({ seed, history, tally, calm, next }: NetworkSettings): Promise<Network> {
+export async function startNetwork({ seed, history, tally, faults, next }: NetworkSettings): Promise<Network> {
   const underWay = new Set<Promise<unknown>>()
   const follow = (work: Promise<unknown>) => {
     const ended = work.catch(() => undefined)
@@ -43,7 +43,7 @@ export async function startNetwork({ seed, history, tally, calm, next }: Network
   async function carry(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const request = await receive(incoming)
     const { name, ...sent } = sentBy(request)
-    const { fault, again, delayMs } = calm.isCalm() ? HARMLESS : requestFate(seed, name)
+    const { fault, again, delayMs } = !faults.areOn() ? HARMLESS : requestFate(seed, name)
     if (fault !== 'pass') tally.count(`request ${fault}`)
     if (again !== 'no') tally.count(`request delivered again ${again}`)
     if (delayMs.request > 0) tally.count('request delayed')

@@ -4,20 +4,20 @@ import type { ChaosOptions } from './options.js'
 import type { ChaosResult } from './runChaos.js'
 
 /** The counts for a program. */
-export function jsonReport({ fortunes, kills, faults, violations }: ChaosResult): string {
-  const { acknowledged: intents, unknownResolved } = fortunes
+export function jsonReport({ counts, kills, faults, violations }: ChaosResult): string {
+  const { acknowledged: intents, unknownResolved } = counts
   return JSON.stringify({ intents, kills, faults, unknownResolved, violations: violations.length })
 }
 
 /** The counts for a person. */
 export function tableReport(result: ChaosResult, { minutes, seed }: ChaosOptions): string {
-  const { fortunes, kills, swept, attempts, deliveries, faults, violations } = result
+  const { counts, kills, swept, attempts, deliveries, faults, violations } = result
   const rows = [
-    ['intents that were acknowledged (intents)', fortunes.acknowledged],
-    ['  of them unknown for a while (unknownResolved)', fortunes.unknownResolved],
-    ['  of them sent once more later', fortunes.sentAgain],
-    ['intents that were left, known to be not executed', fortunes.left],
-    ['intents whose keys were swept before any answer', fortunes.forgotten],
+    ['intents that were acknowledged (intents)', counts.acknowledged],
+    ['  of them unknown for a while (unknownResolved)', counts.unknownResolved],
+    ['  of them sent once more later', counts.sentAgain],
+    ['intents that were left, known to be not executed', counts.left],
+    ['intents whose keys were swept before any answer', counts.forgotten],
     ['attempts of clients', attempts],
     ['requests that reached a server, copies included', deliveries],
     ['keys that were swept', swept],
@@ -39,7 +39,7 @@ export function violationReport({ rule, intent, sentence, history }: Violation):
 }
 
 /** Why a run failed; `undefined` where it did not. */
-export function complaint({ fortunes, violations }: ChaosResult): string | undefined {
+export function complaint({ counts, violations }: ChaosResult): string | undefined {
   if (violations.length > 0) return `${violations.length} promises do not hold.`
-  return fortunes.acknowledged === 0 ? 'Nothing was acknowledged, so nothing was tried.' : undefined
+  return counts.acknowledged === 0 ? 'Nothing was acknowledged, so nothing was tried.' : undefined
 }

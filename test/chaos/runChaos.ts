@@ -1,28 +1,26 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { PrismaPg } from '@prisma/adapter-pg'
-import pg from 'pg'
 import { startProvider } from '../../examples/payments/provider.js'
 import { startExamplePostgres } from '../../examples/support/exampleDatabase.js'
-import { type Berth, startFleet } from '../../examples/support/fleet.js'
 import { startProgress } from '../../examples/support/progress.js'
 import type { Run } from '../../examples/support/runExample.js'
-import { bundleServer } from './bundleServer.js'
-import { createCalm } from './calm.js'
 import { check, type Violation } from './checker/check.js'
-import { type Fortunes, runClients } from './clients.js'
+import { runClients } from './clients.js'
 import { startDatabaseNetwork } from './databaseNetwork.js'
 import { readFacts, rememberSweptPoints } from './facts.js'
+import { createFaultSwitch } from './faultSwitch.js'
 import { emptyHistory } from './history.js'
+import { injectDisasters } from './injectDisasters.js'
+import type { IntentCounts } from './intentCounts.js'
 import { startNetwork } from './network.js'
 import type { ChaosOptions } from './options.js'
 import { planDisasters, SERVERS } from './plan.js'
-import type { ChaosServerSettings } from './server/settings.js'
-import { nameOf, strike } from './strike.js'
+import { nextServer, startServers } from './servers.js'
 import { startSweeper } from './sweeper.js'
 import { createTally } from './tally.js'
 
 export interface ChaosResult {
-  fortunes: Fortunes
+  counts: IntentCounts
   kills: number
   swept: number
   attempts: number
@@ -40,66 +38,44 @@ export async function runChaos({ minutes, seed }: ChaosOptions, run: Run): Promi
   const { signal, onEnd } = run
   const history = emptyHistory()
   const tally = createTally()
-  const calm = createCalm()
-  const plan = planDisasters({ seed, minutes })
+  const faults = createFaultSwitch()
   const progress = startProgress(100)
   onEnd(progress.end)
   progress.say(`Starting Postgres and ${SERVERS} servers (--seed ${seed})`)
   const { databaseUrl, crash } = await startExamplePostgres(run)
-  const owner = async <Result>(work: (client: pg.Client) => Promise<Result>): Promise<Result> => {
-    const client = new pg.Client(databaseUrl)
-    await client.connect()
-    return work(client).finally(() => client.end())
-  }
-  await owner(rememberSweptPoints)
-
+  await rememberSweptPoints(databaseUrl)
   const provider = await startProvider({ faults: UNANSWERED_CHARGES, seed }, () => undefined)
   onEnd(provider.close)
-  const throughNetwork = await startDatabaseNetwork(databaseUrl, { seed, tally, calm }, run)
-  const settings = { databaseUrl: throughNetwork, providerUrl: provider.url, seed }
-  const program = await bundleServer(run)
-  const args = (nth: number) => [JSON.stringify({ ...settings, nth } satisfies ChaosServerSettings)]
-  const fleet = await startFleet({ size: SERVERS, program, args }, run)
-
-  let turns = 0
-  const next = () => {
-    turns += 1
-    const berth = fleet.berths[turns % SERVERS] as Berth
-    return { url: berth.url, name: nameOf(fleet, berth) }
-  }
-  const network = await startNetwork({ seed, history, tally, calm, next })
+  const badDatabaseUrl = await startDatabaseNetwork(databaseUrl, { seed, tally, faults }, run)
+  const fleet = await startServers({ databaseUrl: badDatabaseUrl, providerUrl: provider.url, seed }, run)
+  const network = await startNetwork({ seed, history, tally, faults, next: nextServer(fleet) })
   onEnd(network.close)
   // Not before: on a fresh clone the client was generated a moment ago.
   const { PrismaClient } = await import('../../generated/prisma/client.js')
   const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: databaseUrl, max: 1 }) })
   onEnd(() => prisma.$disconnect())
-  const sweeps = new AbortController()
-  onEnd(() => sweeps.abort())
-  const sweeper = startSweeper(prisma, sweeps.signal)
+  const sweeper = startSweeper(prisma)
+  onEnd(sweeper.stop)
 
   progress.say(`Sending intents for ${minutes} minutes`)
-  const clients = runClients({ url: network.url, seed, history, calm, signal, onAcknowledged: () => undefined })
-  const disasters = Promise.all([
-    strike(plan, { fleet, crash, history, tally, signal }),
-    passTime(minutes, { signal, onPercent: progress.advance }),
-  ]).then(() => {
+  const clients = runClients({ url: network.url, seed, history, faults, signal })
+  const disasters = injectDisasters(planDisasters({ seed, minutes }), { fleet, crash, history, tally, signal })
+  const time = passTime(minutes, { signal, onPercent: progress.advance })
+  const repaired = Promise.all([disasters, time]).then(() => {
     progress.say('Putting everything right, and resolving what is left')
-    calm.comes()
+    faults.off()
     return fleet.complete()
   })
-  const [fortunes] = await fleet.during(Promise.all([clients, disasters]))
+  const [counts] = await fleet.during(Promise.all([clients, repaired]))
   await network.quiet()
-  sweeps.abort()
+  sweeper.stop()
 
   progress.say('Checking')
-  const facts = {
-    ...(await owner(readFacts)),
-    charges: provider.books().map(({ cents, ...rest }) => ({ ...rest, intent: cents })),
-  }
-  const violations = check(history, facts)
+  const charges = provider.books().map(({ cents, ...rest }) => ({ ...rest, intent: cents }))
+  const violations = check(history, { ...(await readFacts(databaseUrl)), charges })
   progress.end()
   return {
-    fortunes,
+    counts,
     kills: fleet.kills(),
     swept: sweeper.swept(),
     attempts: history.attempts.length,

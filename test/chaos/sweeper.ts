@@ -21,17 +21,19 @@ export function agedKey(chance: number): string {
 export interface Sweeper {
   /** How many keys were swept. */
   swept(): number
+  stop(): void
 }
 
 /**
  * Sweeps again and again. Between two sweeps a margin passes for the watermark, without anybody waiting for it: not the
  * clock is set, but what is in the table is aged.
  */
-export function startSweeper(prisma: PrismaClient, signal: AbortSignal): Sweeper {
+export function startSweeper(prisma: PrismaClient): Sweeper {
   const idempotency = createIdempotency({ prisma, scope: () => 'sweeper', retentionMs: RETENTION_MS })
   let swept = 0
+  let stopped = false
   const sweepForEver = async () => {
-    while (!signal.aborted) {
+    while (!stopped) {
       try {
         await prisma.$executeRaw`update idempotency_watermark set raised_at = raised_at - interval '61 seconds'`
         swept += (await sweepOnce(idempotency)).deleted
@@ -42,5 +44,10 @@ export function startSweeper(prisma: PrismaClient, signal: AbortSignal): Sweeper
     }
   }
   void sweepForEver()
-  return { swept: () => swept }
+  return {
+    swept: () => swept,
+    stop() {
+      stopped = true
+    },
+  }
 }

@@ -2,7 +2,7 @@ import { chances } from '../../examples/support/chances.js'
 import type { Intent } from './history.js'
 
 /** What is done with an intent, apart from sending it until its outcome is known. */
-export interface Wish extends Intent {
+export interface PlannedIntent extends Intent {
   /** Sent by two clients at the same time. */
   raced: boolean
   /** How long after its answer it is sent once more, in ms; 0 where it is not. */
@@ -17,7 +17,7 @@ const ODDS = { checkout: 0.2, raced: 0.06, aged: 0.05, again: 0.05, givesUp: 0.5
 const LONGEST_MEMORY_MS = 8000
 
 /** What the n-th intent of a run is. It depends on nothing but that and the seed. */
-export function wishOf(seed: number, number: number): Wish {
+export function planIntent(seed: number, number: number): PlannedIntent {
   const [forProcedure, forRace, forAge] = chances(seed, `intent ${number}`)
   const [forAgain, forLength, forPatience] = chances(seed, `intent ${number}, later`)
   const aged = forAge < ODDS.aged
