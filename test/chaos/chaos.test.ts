@@ -21,7 +21,7 @@ test('in a bad network, with servers and Postgres killed, every promise holds', 
     faults: expect.objectContaining({
       'Postgres crashed': 1,
       'server killed': 3,
-      'server stopped': 2,
+      'server stopped': 1,
       'pool starved': 1,
     }),
     unknownResolved: expect.any(Number),
@@ -31,7 +31,8 @@ test('in a bad network, with servers and Postgres killed, every promise holds', 
   expect(Object.keys(counts.faults).filter((kind) => kind.startsWith('request ')).length).toBeGreaterThan(2)
   expect(exitCode).toBe(0)
   expect(run.postgresFolders()).toEqual([])
-})
+  // Nine seconds, a start and an end, on a machine that has other tests to run.
+}, 120_000)
 
 test('Ctrl-C while things go wrong leaves nothing behind', async () => {
   const run = chaos('--minutes', '10')
@@ -68,7 +69,7 @@ test('a run in which a promise does not hold fails, and so does one in which not
 test('ten minutes kill a server 250 times, and a seed plans the same again', () => {
   const plan = planDisasters({ seed: 5, minutes: 10 })
   const count = (kind: string) => plan.filter((planned) => planned.kind === kind).length
-  expect(['kill', 'stop', 'starve', 'crash'].map(count)).toEqual([250, 150, 120, 30])
+  expect(['kill', 'stop', 'starve', 'crash'].map(count)).toEqual([250, 100, 75, 30])
   expect(plan.every(({ atMs }, index) => atMs >= (plan[index - 1]?.atMs ?? 0) && atMs < 600_000)).toBe(true)
   expect(planDisasters({ seed: 5, minutes: 10 })).toEqual(plan)
   expect(planDisasters({ seed: 6, minutes: 10 })).not.toEqual(plan)

@@ -15,7 +15,7 @@ export const SERVERS = 3
  * One of a kind in each of these spans, in ms. A kill each 2.4 seconds is 250 in ten minutes; a server starts in a
  * fraction of that. Postgres recovers within a second, in which nothing is done.
  */
-const SPANS = { kill: 2400, stop: 4000, starve: 5000, crash: 20_000 } as const
+const SPANS = { kill: 2400, stop: 6000, starve: 8000, crash: 20_000 } as const
 
 /** Longer than a transaction or a lease lasts without a word, and, most of the time, shorter. */
 const LONGEST_STOP_MS = 3500
