@@ -251,6 +251,12 @@ test.each<[string, History, Facts, string[]]>([
     ['refusals: it was refused with KEY_TOO_OLD'],
   ],
   [
+    'an intent that was sent with two keys',
+    ordered({ deliveries: [delivery(answer(FORTY_TWO)), delivery(NOTHING, { key: `${KEY.slice(0, -1)}8` })] }),
+    facts({ effects: [row] }),
+    ['keys: it was sent with 2 keys'],
+  ],
+  [
     'an outcome that stayed unknown',
     left({ unresolved: [7], calls: [call('UNKNOWN')] }),
     facts(),

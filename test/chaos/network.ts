@@ -43,28 +43,24 @@ export async function startNetwork({ seed, history, tally, faults, next }: Netwo
   async function carry(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const request = await receive(incoming)
     const { name, ...sent } = sentBy(request)
-    const { fault, again, delayMs } = !faults.areOn() ? HARMLESS : requestFate(seed, name)
+    const { fault, again, delayMs } = faults.areOn() ? requestFate(seed, name) : HARMLESS
     if (fault !== 'pass') tally.count(`request ${fault}`)
     if (again !== 'no') tally.count(`request delivered again ${again}`)
     if (delayMs.request > 0) tally.count('request delayed')
     if (delayMs.answer > 0) tally.count('answer delayed')
 
-    const once = (copy: boolean) => deliverOnce(request, { ...sent, copy })
-    const later = async (ms: number) => {
-      await pause(ms)
-      await once(true)
-    }
-    if (again === 'late') follow(later(LATE_MS))
+    const deliverOne = (copy: boolean) => deliverNoted(request, { ...sent, copy })
+    if (again === 'late') follow(pause(LATE_MS).then(() => deliverOne(true)))
     await pause(delayMs.request)
     if (fault === 'cutBefore') return void incoming.socket.destroy()
-    if (again === 'at once') follow(once(true))
-    const answer = await once(false)
-    if (again === 'afterwards') follow(once(true))
+    if (again === 'at once') follow(deliverOne(true))
+    const answer = await deliverOne(false)
+    if (again === 'afterwards') follow(deliverOne(true))
     await pause(delayMs.answer)
     reply(fault, answer, response)
   }
 
-  async function deliverOnce(
+  async function deliverNoted(
     request: ReceivedRequest,
     sent: Omit<Delivery, 'kind' | 'server' | 'startMs' | 'endMs' | 'end'>,
   ): Promise<ReceivedAnswer> {

@@ -5,6 +5,7 @@ import { type Case, casesOf } from './case.js'
 import { wrongCharges } from './charges.js'
 import { wrongClaims } from './claims.js'
 import { wrongEffects } from './effects.js'
+import { wrongKeys } from './keys.js'
 import { minimalHistory } from './minimalHistory.js'
 import { wrongRefusals } from './refusals.js'
 
@@ -24,6 +25,7 @@ const RULES: Record<string, (one: Case) => string[]> = {
   charges: wrongCharges,
   claims: wrongClaims,
   refusals: wrongRefusals,
+  keys: wrongKeys,
   resolution: ({ unresolved }) => (unresolved ? ['its outcome stayed unknown after everything worked again'] : []),
 }
 
