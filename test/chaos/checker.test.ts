@@ -96,6 +96,11 @@ test.each<[string, History, Facts]>([
     facts({ effects: [{ ...row, writtenMs: 900 }] }),
   ],
   [
+    'an order that was placed after its connection had been cut',
+    ordered({ attempts: [attempt(NOTHING)], deliveries: [delivery(NOTHING)], calls: [call('UNKNOWN')] }),
+    facts({ effects: [{ ...row, writtenMs: 900 }] }),
+  ],
+  [
     'a checkout whose key was swept between its charge and its record',
     checkedOut({
       intents: [{ ...CHECKOUT, aged: true }],
@@ -142,6 +147,12 @@ test.each<[string, History, Facts, string[]]>([
     'an order for another customer',
     ordered(),
     facts({ effects: [{ ...row, customer: 'bob' }] }),
+    ['effects: it has an effect of another procedure or for another customer'],
+  ],
+  [
+    'a payment for an order',
+    ordered({ attempts: [attempt(answer(PAID))], deliveries: [delivery(answer(PAID))] }),
+    facts({ effects: [payment] }),
     ['effects: it has an effect of another procedure or for another customer'],
   ],
   [
