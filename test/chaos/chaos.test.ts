@@ -22,6 +22,7 @@ test('in a bad network, with servers and Postgres killed, every promise holds', 
       'Postgres crashed': 1,
       'server killed': 3,
       'server stopped': 1,
+      'network partition': 1,
       'pool starved': 1,
     }),
     unknownResolved: expect.any(Number),
@@ -69,7 +70,7 @@ test('a run in which a promise does not hold fails, and so does one in which not
 test('ten minutes kill a server 250 times, and a seed plans the same again', () => {
   const plan = planDisasters({ seed: 5, minutes: 10 })
   const count = (kind: string) => plan.filter((planned) => planned.kind === kind).length
-  expect(['kill', 'stop', 'starve', 'crash'].map(count)).toEqual([250, 100, 75, 30])
+  expect(['kill', 'stop', 'partition', 'starve', 'crash'].map(count)).toEqual([250, 100, 100, 75, 30])
   expect(plan.every(({ atMs }, index) => atMs >= (plan[index - 1]?.atMs ?? 0) && atMs < 600_000)).toBe(true)
   expect(planDisasters({ seed: 5, minutes: 10 })).toEqual(plan)
   expect(planDisasters({ seed: 6, minutes: 10 })).not.toEqual(plan)
@@ -78,7 +79,7 @@ test('ten minutes kill a server 250 times, and a seed plans the same again', () 
     planDisasters({ seed: 5, minutes: 0.05 })
       .map(({ kind }) => kind)
       .sort(),
-  ).toEqual(['crash', 'kill', 'starve', 'stop'])
+  ).toEqual(['crash', 'kill', 'partition', 'starve', 'stop'])
 })
 
 test('what happens to a request, to a round trip and to an intent depends on the seed and its name, and on nothing else', () => {

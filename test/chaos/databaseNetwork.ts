@@ -5,17 +5,25 @@ import type { FaultSwitch } from './faultSwitch.js'
 import type { Tally } from './tally.js'
 import { type TripFate, tripFate } from './tripFate.js'
 
+export interface DatabaseNetwork {
+  /** The connection string of the database, led through it. */
+  url: string
+  /** Lets nothing through for a while. What the database gets at first is done, but no answer comes back. */
+  partition(ms: number): Promise<void>
+}
+
+/** Long enough for some statements to arrive whose answers are lost: for a COMMIT above all. */
+const ONE_WAY_MS = 60
+
 /**
  * Puts a bad network between the servers and their database: it cuts, delays and truncates. It does not duplicate: that
  * happens to packets, and TCP takes them out again.
- *
- * @returns the connection string of the database, led through it
  */
 export async function startDatabaseNetwork(
   databaseUrl: string,
   { seed, tally, faults }: { seed: number; tally: Tally; faults: FaultSwitch },
   { onEnd }: Run,
-): Promise<string> {
+): Promise<DatabaseNetwork> {
   const seen = new Map<string, number>()
   const nth = (kind: string) => {
     seen.set(kind, (seen.get(kind) ?? 0) + 1)
@@ -23,7 +31,10 @@ export async function startDatabaseNetwork(
   }
   const fates = new WeakMap<Flight, TripFate>()
 
+  let partition: 'no' | 'one way' | 'both ways' = 'no'
+
   const hook: Hook = async (flight, moment) => {
+    if (partition === 'both ways' || (partition === 'one way' && moment === 'after')) return 'cut'
     if (!faults.areOn()) return 'pass'
     const known = fates.get(flight)
     if (moment === 'before') {
@@ -40,5 +51,14 @@ export async function startDatabaseNetwork(
   }
   const relay = await startDatabaseRelay(databaseUrl, { hook })
   onEnd(relay.close)
-  return relay.url
+  return {
+    url: relay.url,
+    async partition(ms) {
+      partition = 'one way'
+      await pause(Math.min(ms, ONE_WAY_MS))
+      partition = 'both ways'
+      await pause(Math.max(0, ms - ONE_WAY_MS))
+      partition = 'no'
+    },
+  }
 }

@@ -10,6 +10,8 @@ export interface Targets {
   fleet: Fleet
   /** Crashes Postgres; resolves when it is ready again. */
   crash(): Promise<void>
+  /** Separates the servers from the database for so long, in ms. */
+  partition(ms: number): Promise<void>
   history: History
   tally: Tally
   signal: AbortSignal
@@ -35,6 +37,8 @@ export async function injectDisasters(plan: readonly PlannedDisaster[], targets:
       crashed = crashed.then(() => note('Postgres crashed', 'Postgres', targets.crash))
       return crashed
     }
+    if (planned.kind === 'partition')
+      return note('network partition', 'the database', () => targets.partition(planned.forMs))
     const slot = await listening(planned.server)
     const name = nameOf(fleet, slot)
     switch (planned.kind) {

@@ -46,8 +46,8 @@ export async function runChaos({ minutes, seed }: ChaosOptions, run: Run): Promi
   await rememberSweptPoints(databaseUrl)
   const provider = await startProvider({ faults: UNANSWERED_CHARGES, seed }, () => undefined)
   onEnd(provider.close)
-  const badDatabaseUrl = await startDatabaseNetwork(databaseUrl, { seed, tally, faults }, run)
-  const fleet = await startServers({ databaseUrl: badDatabaseUrl, providerUrl: provider.url, seed }, run)
+  const badNetwork = await startDatabaseNetwork(databaseUrl, { seed, tally, faults }, run)
+  const fleet = await startServers({ databaseUrl: badNetwork.url, providerUrl: provider.url, seed }, run)
   const network = await startNetwork({ seed, history, tally, faults, next: nextServer(fleet) })
   onEnd(network.close)
   // Not before: on a fresh clone the client was generated a moment ago.
@@ -59,12 +59,13 @@ export async function runChaos({ minutes, seed }: ChaosOptions, run: Run): Promi
 
   progress.say(`Sending intents for ${minutes} minutes`)
   const clients = runClients({ url: network.url, seed, history, faults, signal })
-  const disasters = injectDisasters(planDisasters({ seed, minutes }), { fleet, crash, history, tally, signal })
+  const targets = { fleet, crash, partition: badNetwork.partition, history, tally, signal }
+  const disasters = injectDisasters(planDisasters({ seed, minutes }), targets)
   const time = passTime(minutes, { signal, onPercent: progress.advance })
-  const repaired = Promise.all([disasters, time]).then(() => {
+  const repaired = Promise.all([disasters, time]).then(async () => {
     progress.say('Putting everything right, and resolving what is left')
+    await fleet.complete()
     faults.off()
-    return fleet.complete()
   })
   const [counts] = await fleet.during(Promise.all([clients, repaired]))
   await network.quiet()
