@@ -23,11 +23,16 @@ const stored = fc
   )
   .filter((text) => !text.includes('\0') && text.isWellFormed())
 
+/** Mostly what the shape of an error is, and mostly with something wrong. */
 const shape = fc
   .record({
-    message: json,
-    code: json,
-    data: fc.oneof(json, fc.constantFrom('{}', '{"httpStatus":409}', '{"code":"CONFLICT"}')),
+    message: fc.oneof({ weight: 4, arbitrary: fc.constant('"no"') }, json),
+    code: fc.oneof({ weight: 4, arbitrary: fc.constantFrom('-32600', '1e999', '0.5') }, json),
+    data: fc.oneof(
+      json,
+      fc.constantFrom('{}', '[]', 'null', '{"httpStatus":409}', '{"httpStatus":99999}', '{"httpStatus":"409"}'),
+      fc.constantFrom('{"code":"CONFLICT"}', '{"code":"__proto__"}', '{"code":7}', '{"httpStatus":0.5}'),
+    ),
   })
   .map(({ message, code, data }) => `{"message":${message},"code":${code},"data":${data}}`)
   .filter((text) => !text.includes('\0') && text.isWellFormed())
