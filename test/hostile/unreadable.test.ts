@@ -6,6 +6,7 @@ import { useDatabase } from '../support/database/testDatabase.js'
 import { serve } from '../support/httpServer.js'
 import { rawCall, said } from '../support/rawCall.js'
 import { authed, shopIdempotency, t } from '../support/shop.js'
+import { proceduresHaveErrors } from '../support/trpcVersion.js'
 
 const db = useDatabase()
 
@@ -77,11 +78,15 @@ for (const mode of ['transaction', 'lease'] as const) {
   })
 }
 
-test('an error that names a code which tRPC does not have is answered in its shape all the same', async () => {
-  const shape = '{"message":"no","code":-32600,"data":{"code":"constructor","path":"create"}}'
-  const { call } = await answeredOnce('transaction', `result_kind = 'error', result = '${shape}'`)
-  expect((await call(1)).error).toEqual(JSON.parse(shape))
-})
+// An older tRPC has no way to answer with a stored shape, and storeError is refused there.
+test.runIf(proceduresHaveErrors)(
+  'an error that names a code which tRPC does not have is answered in its shape all the same',
+  async () => {
+    const shape = '{"message":"no","code":-32600,"data":{"code":"constructor","path":"create"}}'
+    const { call } = await answeredOnce('transaction', `result_kind = 'error', result = '${shape}'`)
+    expect((await call(1)).error).toEqual(JSON.parse(shape))
+  },
+)
 
 test('a recovery point whose record cannot be read is a clear error, and it does not run again', async () => {
   const key = v7()
