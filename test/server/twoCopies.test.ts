@@ -7,6 +7,7 @@ import { caught } from '../support/caught.js'
 import { useDatabase } from '../support/database/testDatabase.js'
 import { listen } from '../support/httpServer.js'
 import { contextOf } from '../support/httpServerContext.js'
+import { rawCall, said } from '../support/rawCall.js'
 import type { Authed, Context } from '../support/shop.js'
 
 const db = useDatabase()
@@ -67,4 +68,15 @@ test('two copies of the library in one application know each other’s errors, k
     expect(other.client.idempotencyErrorOf(error)).toMatchObject({ reason: 'KEY_REUSED', outcome: 'NOT_EXECUTED' })
   }
   expect(logged).toEqual([true, true])
+})
+
+test('a client that one copy guards is refused inside the transactions of another', async () => {
+  const [one, other] = [await copy(), await copy()]
+  const prisma = other.server.guardClient(db.prisma)
+  const t = initTRPC.context<Context>().create({ errorFormatter: one.server.addIdempotencyErrorData })
+  const idempotency = one.server.createIdempotency({ prisma: db.prisma, scope: () => 'alice' })
+  const router = t.router({ create: idempotency.transaction(t.procedure).mutation(() => prisma.order.count()) })
+  const url = await listen(createHTTPServer({ router, createContext: ({ req }) => contextOf(req) }))
+  const answer = await rawCall(url, { path: 'create', key: v7() })
+  expect(said(answer)).toEqual({ reason: 'TRANSACTION_ESCAPED', attemptOutcome: 'NOT_EXECUTED' })
 })
