@@ -19,4 +19,5 @@ export { idempotencyResponseMeta, type ResponseMetaCall } from './plugin/respons
 export { unwrapInput } from './plugin/unwrapInput.js'
 export type { SealFrom, SealSecret } from './sealOption.js'
 export { type ExtensibleClient, type GuardedClient, guardClient } from './store/guardClient.js'
+export { type AdapterFactory, withIdempotency } from './store/pgAdapter/withIdempotency.js'
 export type { PrismaLike, TransactionClient } from './store/prisma.js'

@@ -4,7 +4,15 @@ import type { Serializer } from '../engine/serializer.js'
 import { IdempotencyError } from '../errors.js'
 import type { TransactionSettings } from '../options.js'
 import { refusal, resultRefused, storeUnavailable } from '../refusals.js'
-import type { Claim, KeyStore, KeyTransaction, WonClaim } from '../store/keyStore.js'
+import {
+  type Claim,
+  type KeyStore,
+  type KeyTransaction,
+  NotCommitted,
+  type NotSettled,
+  type Opening,
+  type WonClaim,
+} from '../store/keyStore.js'
 import { startWait } from './wait.js'
 
 /**
@@ -78,7 +86,10 @@ export async function runInTransaction<Tx, Failure>(
   let handled: Handled<Failure> | undefined
   let commitSent = false
   try {
-    return await store.transaction(settings, async (transaction) => {
+    const opening: Opening = released
+      ? { kind: 'claim released', operation }
+      : { kind: 'claim', operation, attempt: attempt.attempt }
+    return await store.transaction({ ...settings, opening }, async (transaction) => {
       const claim = await (released
         ? transaction.claimReleased(operation)
         : transaction.claim(operation, attempt.attempt))
@@ -95,7 +106,12 @@ export async function runInTransaction<Tx, Failure>(
       commitSent = true
       return { kind: 'answered', outcome }
     })
-  } catch (error) {
+  } catch (thrown) {
+    if (thrown instanceof NotCommitted) {
+      if (thrown.settle !== undefined) throw notSettled(operation, thrown.settle)
+      commitSent = false
+    }
+    const error = thrown instanceof NotCommitted ? thrown.cause : thrown
     if (error instanceof IdempotencyError) throw error
     if (error instanceof Escaped) throw await escaped(store, operation)
     // Of the handler, unless it was undone already and the rest of the transaction failed.
@@ -159,12 +175,23 @@ async function settleIn<Tx>(
   operation: Operation,
   { claim, outcome }: { claim: WonClaim; outcome: Outcome },
 ): Promise<void> {
-  const settled = await transaction.settle(operation, claim.fence, outcome)
-  if (settled.kind === 'too old') throw refusal('KEY_TOO_OLD', operation)
-  const { backend, transaction: id } = claim.identity
-  if (settled.kind === 'lost' || settled.identity.backend !== backend || settled.identity.transaction !== id) {
-    throw refusal('TRANSACTION_ESCAPED', operation)
+  const settled = await transaction.settleLast(operation, claim, outcome)
+  switch (settled.kind) {
+    case 'with COMMIT':
+      return
+    case 'settled': {
+      const { backend, transaction: id } = claim.identity
+      if (settled.identity.backend === backend && settled.identity.transaction === id) return
+      throw notSettled(operation, { kind: 'lost' })
+    }
+    case 'too old':
+    case 'lost':
+      throw notSettled(operation, settled)
   }
+}
+
+function notSettled(operation: Operation, { kind }: NotSettled): IdempotencyError {
+  return refusal(kind === 'too old' ? 'KEY_TOO_OLD' : 'TRANSACTION_ESCAPED', operation)
 }
 
 /** The handler never ran, so nothing happened but the claim, which may stand in the table on its own. */

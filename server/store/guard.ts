@@ -8,6 +8,8 @@ export interface Guarded<Client> {
   within<T>(inside: InTransaction & { idle: IdleWatch | undefined }, body: () => Promise<T>): Promise<T>
   /** Refuses whatever is started from now on, and waits for what is running. */
   close(): Promise<void>
+  /** Whether each of its operations so far was seen to send something on the transaction's own connection. */
+  allSeen(): boolean
 }
 
 /**
@@ -16,11 +18,16 @@ export interface Guarded<Client> {
  * the client is closed before the settle, and what still runs is waited for; if it failed, the settle fails.
  *
  * @param complaint what a late use is told
+ * @param seen how many statements were seen on the transaction's connection; `undefined` where nobody looks
  */
-export function guard<Client extends object>(client: Client, complaint: string): Guarded<Client> {
+export function guard<Client extends object>(
+  client: Client,
+  { complaint, seen }: { complaint: string; seen(): number | undefined },
+): Guarded<Client> {
   const running = new Set<Promise<unknown>>()
   const views = new WeakMap<object, object>()
   let closed = false
+  let allSeen = true
   let watch: IdleWatch | undefined
   let leave = () => {}
 
@@ -29,6 +36,7 @@ export function guard<Client extends object>(client: Client, complaint: string):
   }
 
   const track = (thenable: PromiseLike<unknown>) => {
+    const before = seen()
     const ended: Promise<unknown> = new Promise<void>((resolve) => {
       thenable.then(
         () => resolve(),
@@ -36,6 +44,7 @@ export function guard<Client extends object>(client: Client, complaint: string):
       )
     }).then(() => {
       running.delete(ended)
+      if (seen() === before) allSeen = false
       if (running.size === 0 && !closed) watch?.begin()
     })
     running.add(ended)
@@ -98,6 +107,7 @@ export function guard<Client extends object>(client: Client, complaint: string):
       leave()
       while (running.size > 0) await Promise.all(running)
     },
+    allSeen: () => allSeen,
   }
 }
 

@@ -22,9 +22,16 @@ export type Claim =
   /** Another transaction holds the key and did not end in time. This one is spent: end it. */
   | { readonly kind: 'blocked' }
 
+/** The claim that a transaction begins with. Where the connection can do that, it is sent together with BEGIN. */
+export type Opening =
+  | { readonly kind: 'claim'; readonly operation: Operation; readonly attempt: number }
+  | { readonly kind: 'claim released'; readonly operation: Operation }
+
 /** How a settle ended. */
-export type Settle =
-  | { readonly kind: 'settled'; readonly identity: Identity }
+export type Settle = { readonly kind: 'settled'; readonly identity: Identity } | NotSettled
+
+/** Why nothing was settled. */
+export type NotSettled =
   /** The watermark passed the key while the handler ran: committing would bring a forgotten key back. */
   | { readonly kind: 'too old' }
   /** The claim is not there to be settled. */
@@ -50,18 +57,45 @@ export interface KeyTransaction<Tx> {
   undoWork(): Promise<void>
   /** Stores the outcome under the fence of the claim. */
   settle(operation: Operation, fence: Fence, outcome: Outcome): Promise<Settle>
+  /**
+   * The same as the last thing that the transaction does. Where the connection can do that, it is sent together with
+   * COMMIT, in the claim's own transaction, and `transaction` throws NotCommitted where it did not take effect.
+   */
+  settleLast(
+    operation: Operation,
+    claim: WonClaim,
+    outcome: Outcome,
+  ): Promise<Settle | { readonly kind: 'with COMMIT' }>
 }
 
 export interface TransactionBounds extends SqlTransactionOptions {
   claimWaitMs: number
   idleWarningMs: number
+  /** Left out: it begins with something else. */
+  opening?: Opening
+}
+
+/** A settle that was sent together with COMMIT did not take effect, and so there was no COMMIT. */
+export class NotCommitted extends Error {
+  override readonly name = 'NotCommitted'
+  /** What the settle came to; `undefined` where it failed, and then the cause is the database's error. */
+  readonly settle: NotSettled | undefined
+
+  constructor(settle: NotSettled | undefined, cause: unknown) {
+    super('the settle that was sent together with COMMIT did not take effect', { cause })
+    this.settle = settle
+  }
 }
 
 /** The contract between the modes, which decide when, and a database, which knows how. */
 export interface KeyStore<Tx> {
   /** What the table knows of an operation. It never grants anything: only a claim does. */
   read(name: ScopedKey): Promise<Lookup>
-  /** Commits when `body` returns, rolls back when it throws, and then throws what it threw. */
+  /**
+   * Commits when `body` returns, rolls back when it throws, and then throws what it threw.
+   *
+   * @throws NotCommitted where a settle that was sent together with COMMIT did not take effect: everything is undone
+   */
   transaction<T>(bounds: TransactionBounds, body: (transaction: KeyTransaction<Tx>) => Promise<T>): Promise<T>
   /** Removes a claim that stands in the table although its transaction was rolled back. */
   removeEscaped(operation: Operation): Promise<void>

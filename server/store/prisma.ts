@@ -1,3 +1,4 @@
+import { offerRide } from './ride.js'
 import type { Fault, IsolationLevel, RunSql, SqlDatabase, SqlParameter } from './sqlDatabase.js'
 
 /** The part of a PrismaClient that is called; a client with extensions has it too. */
@@ -26,12 +27,22 @@ interface RawQueries {
 export function prismaDatabase<Client extends PrismaLike>(prisma: Client): SqlDatabase<TransactionClient<Client>> {
   return {
     run: (sql, parameters) => runOn(primaryOf(prisma))(sql, parameters),
-    transaction: ({ timeoutMs, maxWaitMs, isolationLevel }, body) =>
-      prisma.$transaction((tx: TransactionClient<Client> & RawQueries) => body(runOn(tx), tx), {
-        timeout: timeoutMs,
-        maxWait: maxWaitMs,
-        ...(isolationLevel !== undefined && { isolationLevel }),
-      }),
+    transaction: ({ timeoutMs, maxWaitMs, isolationLevel, opening }, body) =>
+      offerRide(opening, (ride) =>
+        prisma.$transaction(
+          (tx: TransactionClient<Client> & RawQueries) => {
+            const run = runOn(tx)
+            return body({
+              run,
+              tx,
+              opened: <Row>() => ride?.opened<Row>(),
+              seen: () => ride?.seen(),
+              close: (closing) => ride?.close(closing) === true,
+            })
+          },
+          { timeout: timeoutMs, maxWait: maxWaitMs, ...(isolationLevel !== undefined && { isolationLevel }) },
+        ),
+      ),
     seesOwnRow,
     faultOf,
   }
@@ -99,6 +110,8 @@ function faultAt(error: unknown): Fault | undefined {
     part(part(error, 'cause'), 'originalCode'),
     part(error, 'originalCode'),
     part(meta, 'code'),
+    // Postgres' own error, as the driver throws it; a code of Prisma's has the same form.
+    part(error, 'severity') === undefined ? undefined : part(error, 'code'),
   ]
   const sqlState = candidates.find((code): code is string => typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code))
   if (sqlState !== undefined)

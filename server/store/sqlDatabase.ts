@@ -28,11 +28,56 @@ export type Fault =
   /** No word from Postgres: the connection failed, or was never had. */
   | 'unknown'
 
+/** One statement and what is bound to it. */
+export interface Statement {
+  readonly sql: string
+  readonly parameters: readonly SqlParameter[]
+}
+
+/** An open transaction. */
+export interface SqlTransaction<Tx> {
+  run: RunSql
+  /** What the handler works with. */
+  readonly tx: Tx
+  /** The rows of the opening, where it went with BEGIN; `undefined` where it is still to be run. */
+  opened<Row>(): Promise<Row[]> | undefined
+  /** How many statements were seen on its connection so far; `undefined` where nobody looks. */
+  seen(): number | undefined
+  /**
+   * Gives a statement along with COMMIT, where the connection can do that. It has to fail where it does not take effect:
+   * COMMIT is then not run.
+   *
+   * @returns whether it goes along; `false`: it is to be run now
+   */
+  close(closing: Statement): boolean
+}
+
+/** The statement that went with COMMIT failed, or was never sent: everything is rolled back. */
+export class ClosingFailed extends Error {
+  override readonly name = 'ClosingFailed'
+  /** Postgres' code for the error of the statement; `undefined` for any other reason. */
+  readonly sqlState: string | undefined
+
+  constructor(message: string, { cause, sqlState }: { cause: unknown; sqlState?: string | undefined }) {
+    super(message, { cause })
+    this.sqlState = sqlState
+  }
+}
+
 /** What the store needs of a database client. */
 export interface SqlDatabase<Tx> {
   run: RunSql
-  /** Commits when `body` returns, rolls back when it throws, and then throws what it threw. */
-  transaction<T>(options: SqlTransactionOptions, body: (run: RunSql, tx: Tx) => Promise<T>): Promise<T>
+  /**
+   * Commits when `body` returns, rolls back when it throws, and then throws what it threw.
+   *
+   * @param opening the statement that `body` begins with, if it is known: where the connection can do that, it goes with
+   *   BEGIN
+   * @throws ClosingFailed where the statement that was to go with COMMIT did not take effect
+   */
+  transaction<T>(
+    options: SqlTransactionOptions & { opening?: Statement | undefined },
+    body: (transaction: SqlTransaction<Tx>) => Promise<T>,
+  ): Promise<T>
   /**
    * Whether the queries that a handler makes through `tx` run in the transaction that `tx` stands for: whether they see
    * a row of `idempotency_keys` that nobody else can see yet. `undefined` where the client has no such model to ask.

@@ -102,10 +102,12 @@ export function sqlLeaseStore<Tx extends object>(
     record: (held, name, result) => landed(statements.record, recording(held, name, result)),
     async recordWith(held, { name, bounds }, body) {
       try {
-        return await database.transaction(bounds, async (run, tx): Promise<PointEnd> => {
-          const [locked] = await run<RecordedRow>(statements.lockHeld, [...own(held), ...boundParameters(bounds)])
+        const opening = { sql: statements.lockHeld, parameters: [...own(held), ...boundParameters(bounds)] }
+        return await database.transaction({ ...bounds, opening }, async (open): Promise<PointEnd> => {
+          const { run, tx, seen } = open
+          const [locked] = await (open.opened<RecordedRow>() ?? run<RecordedRow>(opening.sql, opening.parameters))
           if (locked === undefined) return { kind: 'lost' }
-          const guarded = guard(tx, LATE_USE)
+          const guarded = guard(tx, { complaint: LATE_USE, seen })
           const { procedure } = held.operation
           const idle = watchOf?.(procedure, bounds.idleWarningMs)
           let result: string | null

@@ -1,8 +1,17 @@
-import type { Fence, Lookup, Operation, ScopedKey } from '../engine/record.js'
+import type { Fence, Lookup, Operation, Outcome, ScopedKey } from '../engine/record.js'
 import { boundParameters } from './boundParameters.js'
 import { guard } from './guard.js'
 import { idleWatches } from './idleWatch.js'
-import type { Claim, KeyStore, KeyTransaction, TransactionBounds } from './keyStore.js'
+import {
+  type Claim,
+  type KeyStore,
+  type KeyTransaction,
+  NotCommitted,
+  type NotSettled,
+  type Opening,
+  type Settle,
+  type TransactionBounds,
+} from './keyStore.js'
 import { lookup } from './lookup.js'
 import type { Seal } from './seal.js'
 import { type ClaimRow, claim } from './sql/claim.js'
@@ -11,9 +20,17 @@ import { type IdentityRow, identity } from './sql/identity.js'
 import { type ReadRow, read } from './sql/read.js'
 import { removeEscaped } from './sql/removeEscaped.js'
 import { type SettleRow, settle } from './sql/settle.js'
+import { NOTHING_SETTLED, settleLast } from './sql/settleLast.js'
 import { tablesIn } from './sql/tables.js'
 import { markWork, undoWork } from './sql/workSavepoint.js'
-import type { RunSql, SqlDatabase, SqlParameter } from './sqlDatabase.js'
+import {
+  ClosingFailed,
+  type RunSql,
+  type SqlDatabase,
+  type SqlParameter,
+  type SqlTransaction,
+  type Statement,
+} from './sqlDatabase.js'
 import { storedOutcome } from './storedOutcome.js'
 
 export interface SqlStoreSettings {
@@ -39,6 +56,7 @@ export function sqlStore<Tx extends object>(database: SqlDatabase<Tx>, settings:
     read: read(tables),
     removeEscaped: removeEscaped(tables),
     settle: settle(tables),
+    settleLast: settleLast(tables),
   }
 
   const watchOf = idleWatches()
@@ -58,13 +76,21 @@ export function sqlStore<Tx extends object>(database: SqlDatabase<Tx>, settings:
     return lookup(row, seal(name))
   }
 
-  const claimBy = async (
-    run: RunSql,
-    operation: Operation,
-    by: { statement: string; parameters: SqlParameter[] },
-  ): Promise<Claim> => {
+  /** The statement of a claim. */
+  const claiming = (opening: Opening, bounds: TransactionBounds): Statement => {
+    const { operation } = opening
+    const timeouts = boundParameters(bounds)
+    if (opening.kind === 'claim released') {
+      return { sql: statements.claimReleased, parameters: [...named(operation), operation.fingerprint, ...timeouts] }
+    }
+    const { procedure, fingerprint } = operation
+    const parameters = [...identifying(operation), procedure, fingerprint, opening.attempt, ...timeouts]
+    return { sql: statements.claim, parameters }
+  }
+
+  const claimBy = async (run: RunSql, operation: Operation, claimed: Promise<ClaimRow[]>): Promise<Claim> => {
     try {
-      const [row] = await run<ClaimRow>(by.statement, by.parameters)
+      const [row] = await claimed
       if (row !== undefined) return { kind: 'won', fence: row.fence as Fence, identity: row }
     } catch (error) {
       const fault = database.faultOf(error)
@@ -76,9 +102,25 @@ export function sqlStore<Tx extends object>(database: SqlDatabase<Tx>, settings:
     return { kind: 'lost', found: await readWith(run, operation) }
   }
 
-  const transactionOn = (run: RunSql, tx: Tx, bounds: TransactionBounds): KeyTransaction<Tx> => {
-    const guarded = guard(tx, LATE_USE)
-    const timeouts = boundParameters(bounds)
+  const transactionOn = (open: SqlTransaction<Tx>, bounds: TransactionBounds): KeyTransaction<Tx> => {
+    const { run, tx, seen } = open
+    const guarded = guard(tx, { complaint: LATE_USE, seen })
+    let hinted = bounds.opening
+    const claim = (opening: Opening): Promise<Claim> => {
+      const opened = isSame(opening, hinted) ? open.opened<ClaimRow>() : undefined
+      hinted = undefined
+      const { sql, parameters } = claiming(opening, bounds)
+      return claimBy(run, opening.operation, opened ?? run<ClaimRow>(sql, parameters))
+    }
+    const settling = (operation: Operation, fence: Fence, outcome: Outcome): Statement => ({
+      sql: statements.settle,
+      parameters: [...named(operation), fence, ...storedOutcome(outcome, seal(operation))],
+    })
+    const settled = async (operation: Operation, rows: SettleRow[]): Promise<Settle> => {
+      if (rows[0] !== undefined) return { kind: 'settled', identity: rows[0] }
+      const found = await readWith(run, operation)
+      return { kind: found.status === 'in flight' ? 'too old' : 'lost' }
+    }
     return {
       tx: guarded.client,
       within(procedure, handler) {
@@ -86,16 +128,8 @@ export function sqlStore<Tx extends object>(database: SqlDatabase<Tx>, settings:
         return guarded.within({ procedure, attemptOutcome: 'NOT_EXECUTED', idle }, handler)
       },
       closeTx: guarded.close,
-      claim: (operation, attempt) =>
-        claimBy(run, operation, {
-          statement: statements.claim,
-          parameters: [...identifying(operation), operation.procedure, operation.fingerprint, attempt, ...timeouts],
-        }),
-      claimReleased: (operation) =>
-        claimBy(run, operation, {
-          statement: statements.claimReleased,
-          parameters: [...named(operation), operation.fingerprint, ...timeouts],
-        }),
+      claim: (operation, attempt) => claim({ kind: 'claim', operation, attempt }),
+      claimReleased: (operation) => claim({ kind: 'claim released', operation }),
       async holds(operation, { identity: claimed }) {
         const [here] = await run<IdentityRow>(identity, [])
         if (here?.backend !== claimed.backend || here.transaction !== claimed.transaction) return false
@@ -109,21 +143,46 @@ export function sqlStore<Tx extends object>(database: SqlDatabase<Tx>, settings:
         await run(undoWork, [])
       },
       async settle(operation, fence, outcome) {
-        const parameters = [...named(operation), fence, ...storedOutcome(outcome, seal(operation))]
-        const [row] = await run<SettleRow>(statements.settle, parameters)
-        if (row !== undefined) return { kind: 'settled', identity: row }
-        const found = await readWith(run, operation)
-        return { kind: found.status === 'in flight' ? 'too old' : 'lost' }
+        const { sql, parameters } = settling(operation, fence, outcome)
+        return settled(operation, await run<SettleRow>(sql, parameters))
+      },
+      async settleLast(operation, { fence, identity: claimed }, outcome) {
+        const { sql, parameters } = settling(operation, fence, outcome)
+        const last = { sql: statements.settleLast, parameters: [...parameters, claimed.transaction] }
+        // What sent nothing on the claim's connection may have sent it on another one. Then the settle takes the way that
+        // it took, and proves where it was.
+        if (guarded.allSeen() && open.close(last)) return { kind: 'with COMMIT' }
+        return settled(operation, await run<SettleRow>(sql, parameters))
       },
     }
   }
 
+  /** Where it was rolled back for want of something to settle. A first claim is gone with that; its key's age is not. */
+  const notSettled = async (operation: Operation): Promise<NotSettled> => {
+    const found = await readWith(database.run, operation)
+    return { kind: found.status === 'absent' && found.age === 'too old' ? 'too old' : 'lost' }
+  }
+
   return {
     read: (name) => readWith(database.run, name),
-    transaction: (bounds, body) => database.transaction(bounds, (run, tx) => body(transactionOn(run, tx, bounds))),
+    async transaction(bounds, body) {
+      const { opening } = bounds
+      const options = { ...bounds, opening: opening && claiming(opening, bounds) }
+      try {
+        return await database.transaction(options, (open) => body(transactionOn(open, bounds)))
+      } catch (error) {
+        if (!(error instanceof ClosingFailed)) throw error
+        const why = error.sqlState === NOTHING_SETTLED && opening !== undefined
+        throw new NotCommitted(why ? await notSettled(opening.operation) : undefined, error)
+      }
+    },
     async removeEscaped(operation) {
       await database.run(statements.removeEscaped, [...named(operation), FIRST_FENCE])
     },
     faultOf: database.faultOf,
   }
+}
+
+function isSame(opening: Opening, hinted: Opening | undefined): boolean {
+  return hinted?.kind === opening.kind && hinted.operation === opening.operation
 }

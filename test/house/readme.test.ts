@@ -57,7 +57,7 @@ test('the README names every option, with its default', () => {
   }
 })
 
-test.each(['guarantees', 'modes', 'procedures', 'react-query', 'transports', 'client', 'at-rest'])(
+test.each(['guarantees', 'modes', 'procedures', 'react-query', 'transports', 'client', 'at-rest', 'round-trips'])(
   'every row of docs/%s.md leads to a test that exists, by its title',
   (page) => {
     const [body = '', ...rest] = text(`docs/${page}.md`).split(/\n(?=\[[^\]]+\]: \.\.\/test\/)/)

@@ -1,6 +1,7 @@
 import process from 'node:process'
 import { v7 } from 'uuid'
 import { expect, test } from 'vitest'
+import { asSent } from '../support/adapterOf.js'
 import { useDatabase } from '../support/database/testDatabase.js'
 import { type Flight, type Hook, nameOf, startDatabaseProxy } from '../support/databaseProxy.js'
 import { startPayProcess } from '../support/payProcess.js'
@@ -20,10 +21,10 @@ const SLOWEST_MS = 60_000 + KILLS * 6000
 const LEASE = { leaseMs: 60_000 }
 
 /** Where a process can be when it is killed: both sides of every statement of a first call, and of each outside call. */
-const STEPS = [
+const STEPS = asSent([
   ...['read', 'claim', 'charge', 'record charge', 'BEGIN', 'lock', 'insert order', 'record record', 'COMMIT'],
   ...['mail', 'record mail', 'settle'],
-]
+])
 const POINTS = STEPS.flatMap((step) => [`before ${step}`, `after ${step}`])
 
 interface Intent {
@@ -130,6 +131,8 @@ function hookOf(killAt: (step: string) => Promise<boolean>): Hook {
 }
 
 function stepOf(name: string): string {
+  const [first, second] = name.split(' + ')
+  if (first === 'BEGIN' && second !== undefined) return `BEGIN + ${stepOf(second)}`
   if (name.startsWith('with previous as')) return 'lock'
   if (name.startsWith('with bounds as')) return name.includes('insert into') ? 'claim' : 'renew'
   if (name.startsWith('insert into "idempotency_recovery_points"')) return 'record'

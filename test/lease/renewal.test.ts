@@ -1,7 +1,7 @@
-import { PrismaPg } from '@prisma/adapter-pg'
 import { v7 } from 'uuid'
 import { expect, onTestFinished, test } from 'vitest'
 import { PrismaClient } from '../../generated/prisma/client.js'
+import { adapterOf } from '../support/adapterOf.js'
 import { createBarrier, passBarrier } from '../support/barrier.js'
 import { useDatabase } from '../support/database/testDatabase.js'
 import { nameOf, startDatabaseProxy } from '../support/databaseProxy.js'
@@ -14,7 +14,7 @@ const db = useDatabase()
 
 test('a holder none of whose renewals comes through for the length of a lease is told that it has to fear its loss', async () => {
   const proxy = await startDatabaseProxy(db.url)
-  const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: proxy.url, max: 3 }) })
+  const prisma = new PrismaClient({ adapter: adapterOf({ connectionString: proxy.url, max: 3 }) })
   onTestFinished(() => disconnect(prisma))
   const inside = await createBarrier(1)
   const told: unknown[] = []

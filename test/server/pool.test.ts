@@ -1,7 +1,7 @@
-import { PrismaPg } from '@prisma/adapter-pg'
 import { v7 } from 'uuid'
 import { expect, onTestFinished, test } from 'vitest'
 import { PrismaClient } from '../../generated/prisma/client.js'
+import { adapterOf } from '../support/adapterOf.js'
 import { createBarrier } from '../support/barrier.js'
 import { useDatabase } from '../support/database/testDatabase.js'
 import { serve } from '../support/httpServer.js'
@@ -15,7 +15,7 @@ const input = { item: 'tea', cents: 350 }
 
 /** A client with a pool of this many connections, and a server on it. */
 async function shopWithPool(max: number, options = {}) {
-  const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: db.url, max }) })
+  const prisma = new PrismaClient({ adapter: adapterOf({ connectionString: db.url, max }) })
   onTestFinished(() => disconnect(prisma))
   const idempotent = shopIdempotency(prisma, options).transaction(authed)
   const router = t.router({
@@ -64,7 +64,7 @@ test('a handler that queries its imported client with a pool of one: a clear err
 
 test('a pool that has no connection to give in maxWaitMs: nothing was executed', async () => {
   const pool = { connectionString: db.url, max: 1, ...boundedWait(100) }
-  const prisma = new PrismaClient({ adapter: new PrismaPg(pool) })
+  const prisma = new PrismaClient({ adapter: adapterOf(pool) })
   onTestFinished(() => disconnect(prisma))
   const router = t.router({
     create: shopIdempotency(prisma, { maxWaitMs: 100 })

@@ -2,6 +2,7 @@ import { createIdempotency, withIdempotencyKey } from 'trpc-idempotency/server'
 import { v7 } from 'uuid'
 import { expect, test } from 'vitest'
 import type { PrismaClient } from '../../generated/prisma/client.js'
+import { adapterOf } from '../support/adapterOf.js'
 import { useDatabase } from '../support/database/testDatabase.js'
 import { serve } from '../support/httpServer.js'
 import { disconnect } from '../support/prismaVersion.js'
@@ -268,7 +269,12 @@ test('queries that leave the transaction only later are noticed by the settle', 
     },
   })
   const idempotency = createIdempotency({ prisma: sometimes, scope: ({ ctx }: { ctx: Authed }) => ctx.user.id })
-  const router = t.router({ create: idempotency.transaction(authed).mutation(() => 'done') })
+  const router = t.router({
+    create: idempotency.transaction(authed).mutation(async ({ ctx }) => {
+      await ctx.tx.order.count()
+      return 'done'
+    }),
+  })
   const url = await serve(router)
   expect((await rawCall(url, { path: 'create', key: v7() })).data).toBe('done')
   escaping = true
@@ -290,11 +296,10 @@ test('the store is down: the table is missing, or inserting is forbidden. Nothin
 
   const role = `reader_${Math.random().toString(36).slice(2)}`
   await db.query(`create role ${role} login; grant select on all tables in schema public to ${role}`)
-  const { PrismaPg } = await import('@prisma/adapter-pg')
   const { PrismaClient: Client } = await import('../../generated/prisma/client.js')
   const asReader = new URL(db.url)
   asReader.username = role
-  const reader = new Client({ adapter: new PrismaPg({ connectionString: asReader.href }) })
+  const reader = new Client({ adapter: adapterOf({ connectionString: asReader.href }) })
   try {
     const router = t.router({
       create: shopIdempotency(reader)

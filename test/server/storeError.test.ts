@@ -3,6 +3,7 @@ import { createIdempotency, type TRPCErrorLike } from 'trpc-idempotency/server'
 import { v7 } from 'uuid'
 import { test as everyTest, expect } from 'vitest'
 import { ZodError, z } from 'zod'
+import { asSent } from '../support/adapterOf.js'
 import { clientOf } from '../support/clientOf.js'
 import { useDatabase } from '../support/database/testDatabase.js'
 import { nameOf, startDatabaseProxy } from '../support/databaseProxy.js'
@@ -138,7 +139,7 @@ test('a COMMIT of a final error that is lost is asked about, and the answer is t
   await rawCall(url, { path: 'succeed', key: v7() })
   let cuts = 0
   proxy.hook = (flight, moment) => {
-    if (moment === 'before' || nameOf(flight) !== 'COMMIT' || cuts > 0) return 'pass'
+    if (moment === 'before' || !nameOf(flight).endsWith('COMMIT') || cuts > 0) return 'pass'
     cuts += 1
     return 'cut'
   }
@@ -173,16 +174,11 @@ test('the savepoint costs one trip, and only where errors can be stored', async 
     await rawCall(url, { path: 'succeed', key: v7() })
     return proxy.flights.map(nameOf).map((name) => name.replace(/^SELECT.*/, 'handler'))
   }
-  expect(await trips(shop({}, proxy.url))).toEqual([
-    'BEGIN',
-    'claim',
-    'savepoint idempotency_work',
-    'handler',
-    'settle',
-    'COMMIT',
-  ])
+  expect(await trips(shop({}, proxy.url))).toEqual(
+    asSent(['BEGIN', 'claim', 'savepoint idempotency_work', 'handler', 'settle', 'COMMIT']),
+  )
   const never = shop({ storeError: undefined } as object, proxy.url)
-  expect(await trips(never)).toEqual(['BEGIN', 'claim', 'handler', 'settle', 'COMMIT'])
+  expect(await trips(never)).toEqual(asSent(['BEGIN', 'claim', 'handler', 'settle', 'COMMIT']))
 })
 
 test('a final error that is too large to store is one of the transaction: nothing happened', async () => {

@@ -1,8 +1,8 @@
-import { PrismaPg } from '@prisma/adapter-pg'
 import { TRPCError } from '@trpc/server'
 import { v7 } from 'uuid'
 import { expect, onTestFinished, test } from 'vitest'
 import { PrismaClient } from '../../generated/prisma/client.js'
+import { adapterOf } from '../support/adapterOf.js'
 import { useDatabase } from '../support/database/testDatabase.js'
 import { serve } from '../support/httpServer.js'
 import { disconnect } from '../support/prismaVersion.js'
@@ -173,7 +173,7 @@ test('timeouts of the application that are shorter than ours stay as they are; l
     ['-c lock_timeout=9s -c statement_timeout=1min -c idle_in_transaction_session_timeout=1h', ['9s', '4s', '5s']],
   ] as const) {
     // Direct: a pooler refuses settings that a client brings for its session. Behind one they are the role's or the database's.
-    const adapter = new PrismaPg({ connectionString: db.directUrl, options: own, max: 1 })
+    const adapter = adapterOf({ connectionString: db.directUrl, options: own, max: 1 })
     const prisma = new PrismaClient({ adapter })
     onTestFinished(() => disconnect(prisma))
     const [lock, statement, idle] = expected

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
 import { afterAll, beforeAll, inject } from 'vitest'
 import { PrismaClient } from '../../../generated/prisma/client.js'
+import { adapterOf } from '../adapterOf.js'
 import { disconnect } from '../prismaVersion.js'
 import { runSql } from './runSql.js'
 
@@ -60,7 +60,7 @@ export function useDatabase({ poolSize = 20 } = {}): TestDatabase {
     Object.assign(database, {
       url: url.href,
       directUrl: directUrl.href,
-      prisma: new PrismaClient({ adapter: new PrismaPg({ connectionString: url.href, max: poolSize }) }),
+      prisma: new PrismaClient({ adapter: adapterOf({ connectionString: url.href, max: poolSize }) }),
       query,
       connect: () => pool.connect(),
       keys: () => query('select * from idempotency_keys order by key, scope'),

@@ -1,9 +1,9 @@
 import process from 'node:process'
-import { PrismaPg } from '@prisma/adapter-pg'
 import { createHTTPServer } from '@trpc/server/adapters/standalone'
 import pg from 'pg'
 import { createIdempotency } from 'trpc-idempotency/server'
 import { PrismaClient } from '../../../generated/prisma/client.js'
+import { adapterOf } from '../adapterOf.js'
 import { passBarrier } from '../barrier.js'
 import { contextOf } from '../httpServerContext.js'
 import type { OrderProcessOptions } from '../orderProcess.js'
@@ -14,7 +14,7 @@ import { type Authed, authed, OrderInput, t } from '../shop.js'
 survivePrismasTimer()
 const url = process.argv[2] ?? ''
 const options = JSON.parse(process.argv[3] ?? '{}') as OrderProcessOptions
-const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: url, max: 20 }) })
+const prisma = new PrismaClient({ adapter: adapterOf({ connectionString: url, max: 20 }) })
 const runs = new pg.Pool({ connectionString: url, max: 2 })
 runs.on('error', () => undefined) // an idle connection that a test cuts
 

@@ -1,7 +1,7 @@
 import process from 'node:process'
-import { PrismaPg } from '@prisma/adapter-pg'
 import { createHTTPServer } from '@trpc/server/adapters/standalone'
 import { PrismaClient } from '../../../generated/prisma/client.js'
+import { adapterOf } from '../adapterOf.js'
 import { passBarrier } from '../barrier.js'
 import { contextOf } from '../httpServerContext.js'
 import type { PayProcessOptions } from '../payProcess.js'
@@ -15,7 +15,7 @@ if (options.clockOffMs !== undefined) {
   const now = Date.now.bind(Date)
   Date.now = () => now() + off
 }
-const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: url, max: 20 }) })
+const prisma = new PrismaClient({ adapter: adapterOf({ connectionString: url, max: 20 }) })
 const idempotency = shopIdempotency(prisma)
 
 const router = t.router({

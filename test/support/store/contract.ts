@@ -8,7 +8,7 @@ import { sqlStore } from '../../../server/store/sqlStore.js'
 import { sqlSweeper } from '../../../server/store/sqlSweeper.js'
 import type { StoreDatabase } from './useStore.js'
 
-type Tx = Parameters<Parameters<StoreDatabase['sql']['transaction']>[1]>[1]
+type Tx = Parameters<Parameters<StoreDatabase['sql']['transaction']>[1]>[0]['tx']
 
 export const HOUR = 3_600_000
 export const RETENTION_MS = 24 * HOUR

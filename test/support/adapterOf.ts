@@ -1,0 +1,23 @@
+import process from 'node:process'
+import { PrismaPg } from '@prisma/adapter-pg'
+import type pg from 'pg'
+import { withIdempotency } from 'trpc-idempotency/server'
+
+/** Whether the clients of the tests send claims together with BEGIN, and settles with COMMIT: `TEST_WITH_WRAPPER=1`. */
+export const withWrapper = process.env['TEST_WITH_WRAPPER'] === '1'
+
+/** The adapter of a client of the tests. */
+export function adapterOf(config: pg.PoolConfig | pg.Pool): PrismaPg {
+  const adapter = new PrismaPg(config)
+  return withWrapper ? withIdempotency(adapter) : adapter
+}
+
+/** The round trips that statements of one transaction take: with the wrapper some are sent together. */
+export function asSent(statements: readonly string[]): string[] {
+  if (!withWrapper) return [...statements]
+  const text = statements
+    .join('\n')
+    .replace(/^BEGIN\n/m, 'BEGIN + ')
+    .replace(/^settle\nCOMMIT$/m, 'settle + COMMIT')
+  return text.split('\n')
+}
