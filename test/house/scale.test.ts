@@ -20,7 +20,7 @@ test.each<[string, RegExp]>([
   ['D', /lockBound|bounds\(/],
   ['E', /lockBound|bounds\(/],
   ['F', /bounds\(/],
-  ['H', /pg_current_xact_id/],
+  ['H', /pg_current_xact_id|settle\(tables\)/],
   ['I', /for share/],
   ['J', /skip locked/],
   ['K', /savepoint /],
