@@ -13,13 +13,21 @@ export interface Ride {
 
 /** The same for the connection that takes it along. */
 export interface TakenRide {
-  readonly opening: Statement
-  opened: Promise<unknown[]>
+  readonly opened: Promise<unknown[]>
   seen: number
+  /** Whether it sees COMMIT, and can send something along with it. */
+  readonly closes: boolean
   closing: Statement | undefined
   closingSent: boolean
   /** Why the closing did not take effect, where that is known. */
   failure: ClosingFailed | undefined
+}
+
+/** A ride that somebody has taken on, and not yet begun. */
+export interface WaitingRide {
+  readonly opening: Statement
+  /** @param opened the rows of the opening, which was sent together with BEGIN */
+  begin(opened: Promise<unknown[]>, connection: Pick<TakenRide, 'closes'>): TakenRide
 }
 
 /** The slot in which a ride waits for the transaction that is opened for it. */
@@ -55,46 +63,49 @@ export async function offerRide<T>(
   const ride: Ride = {
     opened: <Row>() => slot.taken?.opened as Promise<Row[]> | undefined,
     close(closing) {
-      if (slot.taken === undefined) return false
+      if (!slot.taken?.closes) return false
       slot.taken.closing = closing
       return true
     },
     seen: () => slot.taken?.seen,
   }
+  let value: T
   try {
-    return await slots.run(slot, () => open(ride))
+    value = await slots.run(slot, () => open(ride))
   } catch (error) {
-    const { taken } = slot
-    if (taken?.failure !== undefined) throw taken.failure
+    if (slot.taken?.failure !== undefined) throw slot.taken.failure
     // Without it there was no COMMIT either: Prisma's timeout, for one, came first.
-    if (taken?.closing !== undefined && !taken.closingSent) {
-      throw new ClosingFailed('the transaction ended before COMMIT was sent', { cause: error })
-    }
+    if (isLeftBehind(slot)) throw new ClosingFailed('the transaction ended before COMMIT was sent', { cause: error })
     throw error
   } finally {
     slot.waiting = undefined
   }
+  if (isLeftBehind(slot)) throw new Error('a transaction was committed past the connection that was to close it')
+  return value
+}
+
+/** Whether a closing was given along and never sent. */
+function isLeftBehind({ taken }: Slot): boolean {
+  return taken?.closing !== undefined && !taken.closingSent
 }
 
 /**
  * Takes the ride that waits for the transaction which the caller opens. Once: what else its handler opens, in the same
  * asynchronous context, is none of it.
  *
- * @param begin sends BEGIN together with the opening, and gives the opening's rows
+ * @returns `undefined` where none waits
  */
-export function takeRide():
-  | (Pick<TakenRide, 'opening'> & { begin(opened: Promise<unknown[]>): TakenRide })
-  | undefined {
+export function takeRide(): WaitingRide | undefined {
   const slot = (globalThis as Slots)[SLOTS]?.getStore()
   if (slot?.waiting === undefined) return undefined
   const opening = slot.waiting
   slot.waiting = undefined
   return {
     opening,
-    begin(opened) {
+    begin(opened, { closes }) {
       // Waited for later: until then its failure is nobody's.
       opened.catch(() => undefined)
-      slot.taken = { opening, opened, seen: 0, closing: undefined, closingSent: false, failure: undefined }
+      slot.taken = { opened, closes, seen: 0, closing: undefined, closingSent: false, failure: undefined }
       return slot.taken
     },
   }

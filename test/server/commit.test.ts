@@ -63,9 +63,8 @@ test('a COMMIT went unanswered, and the connection on which it is asked about is
   const { proxy, call } = await shopBehindProxy('lost twice')
   let read = false
   proxy.hook = (flight, moment) => {
-    const name = nameOf(flight)
-    if (moment === 'after' && name === 'COMMIT') return 'cut'
-    if (moment === 'after' || name !== 'read' || read) return 'pass'
+    if (moment === 'after' && holds(flight, 'COMMIT')) return 'cut'
+    if (moment === 'after' || nameOf(flight) !== 'read' || read) return 'pass'
     read = true
     return 'cut'
   }

@@ -236,6 +236,38 @@ test('an adapter that is not node-postgres’ is left as it is', async () => {
   expect(trips(proxy)).toEqual(['BEGIN', 'claim', 'order', 'settle', 'COMMIT'])
 })
 
+test('an adapter that commits by a method of its own takes the claim along, and the settle goes before', async () => {
+  const proxy = await startDatabaseProxy(db.url)
+  const factory = new PrismaPg({ connectionString: proxy.url, max })
+  const other = Object.assign(Object.create(factory) as PrismaPg, {
+    async connect() {
+      const adapter = await factory.connect()
+      const { startTransaction } = adapter
+      return Object.assign(adapter, {
+        async startTransaction(this: typeof adapter, ...args: Parameters<typeof startTransaction>) {
+          const transaction = await startTransaction.apply(this, args)
+          const { executeRaw, commit } = transaction
+          const plainly = { args: [], argTypes: [] }
+          return Object.assign(transaction, {
+            options: { usePhantomQuery: true },
+            async commit() {
+              await executeRaw.call(transaction, { sql: 'COMMIT', ...plainly })
+              await commit.call(transaction)
+            },
+          })
+        },
+      })
+    },
+  })
+  const call = await shopOn(clientWith(withIdempotency(other)), () => undefined)
+  await call(v7())
+  proxy.forget()
+  const key = v7()
+  expect((await call(key)).status).toBe(200)
+  expect(trips(proxy)).toEqual(['BEGIN + claim', 'order', 'settle', 'COMMIT'])
+  expect(await rowOf(key)).toMatchObject({ status: 'settled' })
+})
+
 test('a recovery point in a transaction takes its look at the fence along', async () => {
   const proxy = await startDatabaseProxy(db.url)
   const prisma = clientWith(withIdempotency(new PrismaPg({ connectionString: proxy.url, max })))

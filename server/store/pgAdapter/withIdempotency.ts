@@ -1,4 +1,4 @@
-import { startRides, type TakenRide, takeRide } from '../ride.js'
+import { startRides, type TakenRide, takeRide, type WaitingRide } from '../ride.js'
 import { ClosingFailed, type Statement } from '../sqlDatabase.js'
 import { type PgClient, StatementFailed, sendTogether } from './sendTogether.js'
 
@@ -18,6 +18,7 @@ interface Query {
 }
 
 interface Transaction {
+  options: { usePhantomQuery?: boolean }
   executeRaw(query: Query): Promise<number>
   queryRaw(query: Query): Promise<unknown>
 }
@@ -56,14 +57,12 @@ function isPool(driver: unknown): driver is Pool {
   return typeof (driver as Partial<Pool> | undefined)?.connect === 'function'
 }
 
-type Ride = NonNullable<ReturnType<typeof takeRide>>
-
 /**
  * Has the adapter open its transaction as ever, on a connection that keeps its BEGIN back until the opening is there to go
  * with it. An adapter that takes its connection from somewhere else has sent BEGIN by itself: then nothing rides.
  */
 async function startWith(
-  ride: Ride,
+  ride: WaitingRide,
   { adapter, pool, isolationLevel }: { adapter: Adapter; pool: Pool; isolationLevel: string | undefined },
 ): Promise<Transaction> {
   let held: HeldBack | undefined
@@ -83,7 +82,9 @@ async function startWith(
     (sent) => sent.at(-1)?.rows ?? [],
     (error: unknown) => Promise.reject(error instanceof StatementFailed ? error.cause : error),
   )
-  return riding(transaction, client, ride.begin(opened))
+  // Else Prisma ends it by a method of the adapter, and COMMIT is never seen.
+  const closes = transaction.options.usePhantomQuery === false
+  return riding(transaction, client, ride.begin(opened, { closes }))
 }
 
 interface HeldBack {

@@ -84,7 +84,9 @@ export async function play(
 }
 
 async function setStage({ pool: config, address }: Wiring, { db, key }: { db: TestDatabase; key: string }) {
-  const proxy = await startDatabaseProxy(db.url)
+  // What a session begins with, its settings or its role, a pooler refuses or answers for itself.
+  const beginsOwn = config?.options !== undefined || address !== undefined
+  const proxy = await startDatabaseProxy(beginsOwn ? db.directUrl : db.url)
   const url = new URL(proxy.url)
   address?.(url)
   const pool = new pg.Pool({ connectionString: url.href, max: 2, ...config })
