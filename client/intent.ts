@@ -1,4 +1,4 @@
-import { REASONS, type ReasonRow } from '../wire/reasons.js'
+import { AFTER_DELAY } from '../wire/afterDelay.js'
 import { idempotencyErrorOf } from './failure.js'
 import { IntentUnresolvedError } from './intentUnresolvedError.js'
 import { createKeySource } from './keySource.js'
@@ -138,8 +138,7 @@ function after<Input, Answer>(
   // The failure of one mutation says nothing of the others.
   const known = failure?.outcome === 'NOT_EXECUTED' && taken.length === 1 && failure.key === sent.key
   if (!known) return { status: 'unresolved', ...sent }
-  // A key that was refused for good is refused the next time too.
-  const row: ReasonRow | undefined = failure.reason && REASONS[failure.reason]
-  if (row?.sameKeyAgain === 'never') return { status: 'idle' }
+  // A key that was refused for good is refused the next time too. (Where an operator has to act, the outcome is unknown.)
+  if (failure.reason !== undefined && !Object.hasOwn(AFTER_DELAY, failure.reason)) return { status: 'idle' }
   return { status: 'not executed', ...sent }
 }
