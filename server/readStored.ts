@@ -8,12 +8,8 @@ import { type ErrorShape, isErrorShape } from './replayedError.js'
  *
  * @throws IdempotencyError RESULT_NOT_READABLE for a text that the serializer, or this version, does not understand
  */
-export function readResult(text: string | null, of: { procedure: string; serializer: Serializer }): unknown {
-  try {
-    return fromText(text, of.serializer)
-  } catch (cause) {
-    throw refusal('RESULT_NOT_READABLE', of, { cause })
-  }
+export function readResult(text: StoredResult, of: { procedure: string; serializer: Serializer }): unknown {
+  return readable(() => fromText(text, of.serializer), of, 'EXECUTED')
 }
 
 /** The same for the result of a recovery point. What came after it, nobody can tell. */
@@ -21,23 +17,22 @@ export function readPoint(
   result: StoredResult | Unreadable,
   of: { procedure: string; serializer: Serializer },
 ): unknown {
-  let cause: unknown
-  try {
-    if (result === null || typeof result === 'string') return fromText(result, of.serializer)
-  } catch (error) {
-    cause = error
-  }
-  throw refusal('RESULT_NOT_READABLE', of, { attemptOutcome: 'UNKNOWN', cause })
+  if (result !== null && typeof result !== 'string')
+    throw refusal('RESULT_NOT_READABLE', of, { attemptOutcome: 'UNKNOWN' })
+  return readable(() => fromText(result, of.serializer), of, 'UNKNOWN')
 }
 
 /** The same for a final error. What it says of its own effect is in it, and cannot be read either. */
 export function readErrorShape(text: string, of: { procedure: string }): ErrorShape {
-  let cause: unknown
+  const shape = readable(() => fromText(text, jsonSerializer), of, 'UNKNOWN')
+  if (!isErrorShape(shape)) throw refusal('RESULT_NOT_READABLE', of, { attemptOutcome: 'UNKNOWN' })
+  return shape
+}
+
+function readable(read: () => unknown, of: { procedure: string }, attemptOutcome: 'EXECUTED' | 'UNKNOWN'): unknown {
   try {
-    const shape = fromText(text, jsonSerializer)
-    if (isErrorShape(shape)) return shape
-  } catch (error) {
-    cause = error
+    return read()
+  } catch (cause) {
+    throw refusal('RESULT_NOT_READABLE', of, { attemptOutcome, cause })
   }
-  throw refusal('RESULT_NOT_READABLE', of, { attemptOutcome: 'UNKNOWN', cause })
 }

@@ -102,14 +102,20 @@ export function sqlStore<Tx extends object>(database: SqlDatabase<Tx>, settings:
     return { kind: 'lost', found: await readWith(run, operation) }
   }
 
-  const transactionOn = (open: SqlTransaction<Tx>, bounds: TransactionBounds): KeyTransaction<Tx> => {
+  /** @param hint the statement of `bounds.opening`, which may have gone with BEGIN */
+  const transactionOn = (
+    open: SqlTransaction<Tx>,
+    bounds: TransactionBounds,
+    hint: Statement | undefined,
+  ): KeyTransaction<Tx> => {
     const { run, tx, seen } = open
     const guarded = guard(tx, { complaint: LATE_USE, seen })
     let hinted = bounds.opening
     const claim = (opening: Opening): Promise<Claim> => {
-      const opened = isSame(opening, hinted) ? open.opened<ClaimRow>() : undefined
+      const hinting = isSame(opening, hinted) ? hint : undefined
       hinted = undefined
-      const { sql, parameters } = claiming(opening, bounds)
+      const { sql, parameters } = hinting ?? claiming(opening, bounds)
+      const opened = hinting && open.opened<ClaimRow>()
       return claimBy(run, opening.operation, opened ?? run<ClaimRow>(sql, parameters))
     }
     const settling = (operation: Operation, fence: Fence, outcome: Outcome): Statement => ({
@@ -167,9 +173,11 @@ export function sqlStore<Tx extends object>(database: SqlDatabase<Tx>, settings:
     read: (name) => readWith(database.run, name),
     async transaction(bounds, body) {
       const { opening } = bounds
-      const options = { ...bounds, opening: opening && claiming(opening, bounds) }
+      const hint = opening && claiming(opening, bounds)
       try {
-        return await database.transaction(options, (open) => body(transactionOn(open, bounds)))
+        return await database.transaction({ ...bounds, opening: hint }, (open) =>
+          body(transactionOn(open, bounds, hint)),
+        )
       } catch (error) {
         if (!(error instanceof ClosingFailed)) throw error
         const why = error.sqlState === NOTHING_SETTLED && opening !== undefined
