@@ -61,14 +61,14 @@ export function transactionMode<Tx>(
     for (;;) {
       if (lookFirst) {
         const found = await reading(operation, doubt.commitUnknown && reruns < settings.maxReruns)
-        if (found === undefined) {
+        if (found === 'failed') {
           await pauseBeforeRerun(reruns)
           reruns += 1
           continue
         }
-        const decision = decide(found, operation.fingerprint)
-        if (decision.action === 'replay' || decision.action === 'refuse') return carryOut(decision, operation)
-        released = decision.action === 'claim released'
+        // Whatever else the row is, a claim finds out.
+        const decision = found && decide(found, operation.fingerprint)
+        if (decision?.action === 'replay' || decision?.action === 'refuse') return carryOut(decision, operation)
       }
       const end = await runInTransaction(attempt, { store, serializer, memory, doubt, released })
       switch (end.kind) {
@@ -110,11 +110,11 @@ export function transactionMode<Tx>(
    * @param again whether a read that fails is worth another one. After a COMMIT that went unanswered it is: a pool can
    *   hand out once more the very connection that was lost
    */
-  async function reading(operation: Operation, again: boolean): Promise<Lookup | undefined> {
+  async function reading(operation: Operation, again: boolean): Promise<Lookup | undefined | 'failed'> {
     try {
-      return await store.read(operation)
+      return await store.readSettled(operation)
     } catch (cause) {
-      if (again) return undefined
+      if (again) return 'failed'
       throw storeUnavailable(operation, { cause })
     }
   }

@@ -91,6 +91,8 @@ export class NotCommitted extends Error {
 export interface KeyStore<Tx> {
   /** What the table knows of an operation. It never grants anything: only a claim does. */
   read(name: ScopedKey): Promise<Lookup>
+  /** The same where it is settled, and `undefined` where it is not: that is cheaper to ask. */
+  readSettled(name: ScopedKey): Promise<Lookup | undefined>
   /**
    * Commits when `body` returns, rolls back when it throws, and then throws what it threw.
    *

@@ -1,6 +1,7 @@
 import type { Age, Fence, Lookup, Outcome, Tombstone, Unreadable } from '../engine/record.js'
 import type { Sealed } from './seal.js'
 import type { ReadRow } from './sql/read.js'
+import type { SettledRow } from './sql/readSettled.js'
 
 /** What a row says, in the words of the engine. */
 export function lookup(row: ReadRow, sealed: Pick<Sealed, 'open'>): Lookup {
@@ -23,12 +24,25 @@ export function lookup(row: ReadRow, sealed: Pick<Sealed, 'open'>): Lookup {
     case 'released':
       return { status: 'released', fingerprint, fence, hasRecoveryPoints: row.has_recovery_points }
     case 'settled':
-      return { status: 'settled', fingerprint, fence, outcome: outcome(row, sealed) }
+      return settledLookup({ ...row, fingerprint, fence }, sealed)
   }
   throw new Error(`an idempotency key has the status ${status}, which this version does not know`)
 }
 
-function outcome({ result, result_kind: kind }: ReadRow, { open }: Pick<Sealed, 'open'>): Outcome | Unreadable {
+/** The same for a row that is settled. */
+export function settledLookup(row: SettledRow, sealed: Pick<Sealed, 'open'>): Lookup {
+  return {
+    status: 'settled',
+    fingerprint: row.fingerprint,
+    fence: row.fence as Fence,
+    outcome: outcome(row, sealed),
+  }
+}
+
+function outcome(
+  { result, result_kind: kind }: Pick<SettledRow, 'result' | 'result_kind'>,
+  { open }: Pick<Sealed, 'open'>,
+): Outcome | Unreadable {
   if (kind === 'tombstone') return isTombstone(result) ? { kind, reason: result } : { kind: 'unreadable' }
   if (kind !== 'value' && kind !== 'error') return { kind: 'unreadable' }
   const opened = open(kind, result)

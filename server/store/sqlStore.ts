@@ -12,12 +12,13 @@ import {
   type Settle,
   type TransactionBounds,
 } from './keyStore.js'
-import { lookup } from './lookup.js'
+import { lookup, settledLookup } from './lookup.js'
 import type { Seal } from './seal.js'
 import { type ClaimRow, claim } from './sql/claim.js'
 import { claimReleased } from './sql/claimReleased.js'
 import { type IdentityRow, identity } from './sql/identity.js'
 import { type ReadRow, read } from './sql/read.js'
+import { readSettled, type SettledRow } from './sql/readSettled.js'
 import { removeEscaped } from './sql/removeEscaped.js'
 import { type SettleRow, settle } from './sql/settle.js'
 import { NOTHING_SETTLED, settleLast } from './sql/settleLast.js'
@@ -54,6 +55,7 @@ export function sqlStore<Tx extends object>(database: SqlDatabase<Tx>, settings:
     claim: claim(tables),
     claimReleased: claimReleased(tables),
     read: read(tables),
+    readSettled: readSettled(tables),
     removeEscaped: removeEscaped(tables),
     settle: settle(tables),
     settleLast: settleLast(tables),
@@ -76,6 +78,11 @@ export function sqlStore<Tx extends object>(database: SqlDatabase<Tx>, settings:
     return lookup(row, seal(name))
   }
 
+  const readSettledWith = async (run: RunSql, name: ScopedKey): Promise<Lookup | undefined> => {
+    const [row] = await run<SettledRow>(statements.readSettled, named(name))
+    return row && settledLookup(row, seal(name))
+  }
+
   /** The statement of a claim. */
   const claiming = (opening: Opening, bounds: TransactionBounds): Statement => {
     const { operation } = opening
@@ -83,8 +90,9 @@ export function sqlStore<Tx extends object>(database: SqlDatabase<Tx>, settings:
     if (opening.kind === 'claim released') {
       return { sql: statements.claimReleased, parameters: [...named(operation), operation.fingerprint, ...timeouts] }
     }
-    const { procedure, fingerprint } = operation
-    const parameters = [...identifying(operation), procedure, fingerprint, opening.attempt, ...timeouts]
+    const { procedure, fingerprint, birth } = operation
+    const times = [(birth - settings.skewMs) / 1000, (birth + settings.retentionMs) / 1000]
+    const parameters = [...named(operation), procedure, fingerprint, opening.attempt, ...times, ...timeouts]
     return { sql: statements.claim, parameters }
   }
 
@@ -99,7 +107,7 @@ export function sqlStore<Tx extends object>(database: SqlDatabase<Tx>, settings:
       return { kind: 'blocked' }
     }
     // Only a later statement sees the row that this one waited for: its snapshot is as old as its start.
-    return { kind: 'lost', found: await readWith(run, operation) }
+    return { kind: 'lost', found: (await readSettledWith(run, operation)) ?? (await readWith(run, operation)) }
   }
 
   /** @param hint the statement of `bounds.opening`, which may have gone with BEGIN */
@@ -171,6 +179,7 @@ export function sqlStore<Tx extends object>(database: SqlDatabase<Tx>, settings:
 
   return {
     read: (name) => readWith(database.run, name),
+    readSettled: (name) => readSettledWith(database.run, name),
     async transaction(bounds, body) {
       const { opening } = bounds
       const hint = opening && claiming(opening, bounds)

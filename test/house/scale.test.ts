@@ -17,9 +17,9 @@ test('docs/scale.md names every file of statements, and none that is not there',
 
 test.each<[string, RegExp]>([
   ['A', /on conflict \([^)]*\) do nothing/],
-  ['D', /lockBound|bounds\(/],
-  ['E', /lockBound|bounds\(/],
-  ['F', /bounds\(/],
+  ['D', /lockBound|bounds\(|bounded\(/],
+  ['E', /lockBound|bounds\(|bounded\(/],
+  ['F', /bounds\(|bounded\(/],
   ['H', /pg_current_xact_id|settle\(tables\)/],
   ['I', /for share/],
   ['J', /skip locked/],

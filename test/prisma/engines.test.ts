@@ -34,10 +34,8 @@ test('prisma/engines/cockroachdb.sql begins with what Prisma makes of our models
 
 test('what it adds by hand is what the migration for Postgres adds', () => {
   const addedIn = (file: string) =>
-    text(file)
-      .split('\n')
-      .filter((line) => /^ {4}(ADD )?CONSTRAINT .*CHECK|ADD CONSTRAINT .*CHECK|^ {8}|^INSERT/.test(line))
+    [...text(file).matchAll(/^ALTER TABLE \S+ ADD CONSTRAINT \S+ CHECK [^;]*;|^INSERT .*$/gm)].map(([sql]) => sql)
   const added = addedIn('prisma/engines/cockroachdb.sql')
-  expect(added.length).toBeGreaterThan(9)
+  expect(added).toHaveLength(3)
   expect(added).toEqual(addedIn('prisma/migrations/20261130000000_idempotency/migration.sql'))
 })

@@ -283,7 +283,7 @@ test('a recovery point in a transaction takes its look at the fence along', asyn
   const url = await serve(router)
   expect((await rawCall(url, { path: 'pay', key: v7() })).status).toBe(200)
   expect(trips(proxy).filter((name) => name.startsWith('BEGIN'))).toEqual([
-    expect.stringMatching(/^BEGIN \+ with previous as/),
+    expect.stringMatching(/^BEGIN \+ with bounds as/),
   ])
   expect(await ordersOf('point')).toBe(1)
 })

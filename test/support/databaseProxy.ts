@@ -36,8 +36,8 @@ export function nameOf({ statements }: Flight): string {
   return statements
     .map((statement) => {
       const text = statement.trim().replace(/\s+/g, ' ')
-      if (text.startsWith('with age')) return 'claim'
-      if (text.startsWith('select age.age')) return 'read'
+      if (/^insert into \S*"idempotency_keys"/.test(text)) return 'claim'
+      if (text.startsWith('select age.age') || text.startsWith('select found.')) return 'read'
       if (text.includes("set status = 'settled'")) return 'settle'
       if (text.startsWith('select pg_backend_pid()')) return 'identity'
       return text

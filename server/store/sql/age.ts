@@ -8,7 +8,17 @@ export function age({ watermark }: Tables): string {
   return ageAgainst(`(select w.key from ${watermark} as w)`)
 }
 
-/** The same against a watermark that the statement has read by itself. */
+/**
+ * Whether a key may be claimed now, as a condition: `age` would say 'young'. $1 is the key.
+ *
+ * @param times the numbers of two parameters, in seconds since 1970: what the key's birth, skew and retention come to
+ */
+export function isYoung({ watermark }: Tables, { earliest, latest }: { earliest: string; latest: string }): string {
+  return `clock_timestamp() between to_timestamp(${earliest}::float8) and to_timestamp(${latest}::float8)
+      and not exists (select from ${watermark} as w where w.key > $1::text collate "C")`
+}
+
+/** `age` against a watermark that the statement has read by itself. */
 export function ageAgainst(watermark: string): string {
   return `
     select case

@@ -1,5 +1,5 @@
-import { age } from './age.js'
-import { bounds, restoredLockTimeout } from './bounds.js'
+import { isYoung } from './age.js'
+import { bounded, restoredLockTimeout } from './bounds.js'
 import type { Tables } from './tables.js'
 
 export interface ClaimRow {
@@ -9,20 +9,19 @@ export interface ClaimRow {
 }
 
 /**
- * Claims an operation: a row comes back if and only if this transaction may run.
+ * Claims an operation: a row comes back if and only if this transaction may run. It has no `with` and no `from`, because
+ * most of its time goes into its plan, which Postgres makes anew for each.
  *
- * $1 key, $2 scope, $3 birth, $4 retention, $5 skew, $6 procedure, $7 fingerprint, $8 attempt,
- * $9 lock timeout, $10 statement timeout, $11 idle timeout (milliseconds)
+ * $1 key, $2 scope, $3 procedure, $4 fingerprint, $5 attempt, $6 the earliest and $7 the latest time to claim the key
+ * (seconds since 1970), $8 lock timeout (milliseconds), $9 statement timeout, $10 idle timeout (with their units)
  */
 export function claim(tables: Tables): string {
   return `
-    with age as materialized (${age(tables)}),
-    ${bounds({ lock: '$9', statement: '$10', idle: '$11' })}
     insert into ${tables.keys} as claimed
       (key, scope, procedure, fingerprint, status, fence, attempts, claimed_at)
-    select $1::text, $2::text, $6::text, $7::bytea, 'in_flight', 1, $8::int, clock_timestamp()
-    from age, previous, bounds
-    where age.age = 'young'
+    select $1::text, $2::text, $3::text, $4::bytea, 'in_flight', 1, $5::int, clock_timestamp()
+    where ${isYoung(tables, { earliest: '$6', latest: '$7' })}
+      and ${bounded({ lock: '$8', statement: '$9', idle: '$10' })}
     on conflict (key, scope) do nothing
     returning
       claimed.fence,

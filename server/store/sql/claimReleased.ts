@@ -6,7 +6,7 @@ import type { Tables } from './tables.js'
  * one with recovery points: these name effects outside the database, which a transaction can neither repeat nor undo. It
  * has no age check, for a row that is there answers; and it never inserts, so it cannot bring a swept key back.
  *
- * $1 key, $2 scope, $3 fingerprint, $4 lock timeout, $5 statement timeout, $6 idle timeout (milliseconds)
+ * $1 key, $2 scope, $3 fingerprint, $4 lock timeout (milliseconds), $5 statement timeout, $6 idle timeout (with units)
  */
 export function claimReleased(tables: Tables): string {
   return `
@@ -14,7 +14,7 @@ export function claimReleased(tables: Tables): string {
     update ${tables.keys} as released
     set status = 'in_flight', fence = released.fence + 1, attempts = released.attempts + 1,
       claimed_at = clock_timestamp(), lease_expires_at = null, on_unknown = null
-    from previous, bounds
+    from bounds
     where released.key = $1::text
       and released.scope = $2::text
       and released.fingerprint = $3::bytea

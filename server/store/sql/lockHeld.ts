@@ -7,7 +7,7 @@ import type { Tables } from './tables.js'
  * look would let a takeover come between it and the commit: two holders would then do, and record, the same point. The
  * transaction is bounded like a claim's, so that a holder that goes silent inside it does not keep the row.
  *
- * $1 key, $2 scope, $3 fence, $4 lock timeout, $5 statement timeout, $6 idle timeout (milliseconds)
+ * $1 key, $2 scope, $3 fence, $4 lock timeout (milliseconds), $5 statement timeout, $6 idle timeout (with units)
  */
 export function lockHeld(tables: Tables): string {
   return `
