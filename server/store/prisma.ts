@@ -1,4 +1,4 @@
-import { offerRide } from './ride.js'
+import { type Direct, offerRide } from './ride.js'
 import type { Fault, IsolationLevel, RunSql, SqlDatabase, SqlParameter } from './sqlDatabase.js'
 
 /** The part of a PrismaClient that is called; a client with extensions has it too. */
@@ -25,13 +25,15 @@ interface RawQueries {
 
 /** Speaks SQL through a PrismaClient. With `guardClient.ts`, which extends one, the only file that knows Prisma. */
 export function prismaDatabase<Client extends PrismaLike>(prisma: Client): SqlDatabase<TransactionClient<Client>> {
+  let direct: Direct | undefined
   return {
-    run: (sql, parameters) => runOn(primaryOf(prisma))(sql, parameters),
+    run: (sql, parameters) => (direct?.() ?? runOn(primaryOf(prisma)))(sql, parameters),
     transaction: ({ timeoutMs, maxWaitMs, isolationLevel, opening }, body) =>
       offerRide(opening, (ride) =>
         prisma.$transaction(
           (tx: TransactionClient<Client> & RawQueries) => {
             const run = runOn(tx)
+            direct = ride?.direct() ?? direct
             return body({
               run,
               tx,

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { ClosingFailed, type Statement } from './sqlDatabase.js'
+import { ClosingFailed, type RunSql, type Statement } from './sqlDatabase.js'
 
 /** What of a transaction can travel with its BEGIN and its COMMIT, on a connection that takes it along. */
 export interface Ride {
@@ -9,7 +9,12 @@ export interface Ride {
   close(closing: Statement): boolean
   /** How many statements were seen on the connection; `undefined` where nobody looks. */
   seen(): number | undefined
+  /** What runs single statements on the same database, each in a transaction of its own; `undefined` where nobody does. */
+  direct(): Direct | undefined
 }
+
+/** Gives what runs a statement past the client; `undefined` once the connections that it would use are closed. */
+export type Direct = () => RunSql | undefined
 
 /** The same for the connection that takes it along. */
 export interface TakenRide {
@@ -17,6 +22,7 @@ export interface TakenRide {
   seen: number
   /** Whether it sees COMMIT, and can send something along with it. */
   readonly closes: boolean
+  readonly direct: Direct
   closing: Statement | undefined
   closingSent: boolean
   /** Why the closing did not take effect, where that is known. */
@@ -27,7 +33,7 @@ export interface TakenRide {
 export interface WaitingRide {
   readonly opening: Statement
   /** @param opened the rows of the opening, which was sent together with BEGIN */
-  begin(opened: Promise<unknown[]>, connection: Pick<TakenRide, 'closes'>): TakenRide
+  begin(opened: Promise<unknown[]>, connection: Pick<TakenRide, 'closes' | 'direct'>): TakenRide
 }
 
 /** The slot in which a ride waits for the transaction that is opened for it. */
@@ -68,6 +74,7 @@ export async function offerRide<T>(
       return true
     },
     seen: () => slot.taken?.seen,
+    direct: () => slot.taken?.direct,
   }
   let value: T
   try {
@@ -102,10 +109,10 @@ export function takeRide(): WaitingRide | undefined {
   slot.waiting = undefined
   return {
     opening,
-    begin(opened, { closes }) {
+    begin(opened, connection) {
       // Waited for later: until then its failure is nobody's.
       opened.catch(() => undefined)
-      slot.taken = { opened, closes, seen: 0, closing: undefined, closingSent: false, failure: undefined }
+      slot.taken = { ...connection, opened, seen: 0, closing: undefined, closingSent: false, failure: undefined }
       return slot.taken
     },
   }

@@ -1,4 +1,6 @@
-import type { SqlParameter, Statement } from '../sqlDatabase.js'
+import type { Statement } from '../sqlDatabase.js'
+import { statementName } from './statementName.js'
+import { fromWire, toWire } from './values.js'
 
 /** The part of node-postgres' client that is called. */
 export interface PgClient {
@@ -9,8 +11,11 @@ export interface PgClient {
 
 /** The part of node-postgres' connection that a query of one's own writes to. */
 interface PgConnection {
-  parse(message: { text: string }): void
-  bind(message: { values: (string | Buffer | null)[] }): void
+  /** The texts of the statements that are prepared on it, by their names; node-postgres keeps this list. */
+  parsedStatements: Record<string, string>
+  readonly stream: { cork(): void; uncork(): void }
+  parse(message: { name: string | undefined; text: string }): void
+  bind(message: { statement: string | undefined; values: (string | Buffer | null)[] }): void
   describe(message: { type: 'P'; name: string }): void
   execute(message: object): void
   sync(): void
@@ -34,6 +39,11 @@ export class StatementFailed extends Error {
   }
 }
 
+export interface SendOptions {
+  /** Whether statements get a name and are prepared once for each connection. */
+  prepare: boolean
+}
+
 /**
  * Sends several statements with what is bound to them in one trip. Postgres runs them one after the other, and after one
  * that fails none: there is one Sync, at their end.
@@ -41,11 +51,15 @@ export class StatementFailed extends Error {
  * @throws StatementFailed with Postgres' error as its cause; the connection's own error where there was no answer
  * @see https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-EXT-QUERY
  */
-export async function sendTogether(client: PgClient, statements: readonly Statement[]): Promise<Sent[]> {
-  if (client.pipeline === true) return sendInPipeline(client, statements)
+export async function sendTogether(
+  client: PgClient,
+  statements: readonly Statement[],
+  options: SendOptions,
+): Promise<Sent[]> {
+  if (client.pipeline === true) return sendInPipeline(client, statements, options)
   return new Promise((resolve, reject) => {
     // It answers by what it tells the query, and returns that query.
-    void client.query(together(statements, { resolve, reject }))
+    void client.query(together(statements, options, { resolve, reject }))
   })
 }
 
@@ -53,8 +67,14 @@ export async function sendTogether(client: PgClient, statements: readonly Statem
  * A client that pipelines takes no query of one's own, and needs none. Each of its queries has a Sync: after one that
  * fails in a transaction Postgres refuses the others, and makes a rollback of COMMIT.
  */
-async function sendInPipeline(client: PgClient, statements: readonly Statement[]): Promise<Sent[]> {
-  const queries = statements.map(({ sql, parameters }) => client.query({ text: sql, values: parameters.map(asText) }))
+async function sendInPipeline(
+  client: PgClient,
+  statements: readonly Statement[],
+  { prepare }: SendOptions,
+): Promise<Sent[]> {
+  const queries = statements.map(({ sql, parameters }) =>
+    client.query({ name: prepare ? statementName(sql) : undefined, text: sql, values: parameters.map(toWire) }),
+  )
   const ended = await Promise.allSettled(queries)
   return ended.map((end, at) => {
     if (end.status === 'rejected') throw isOfPostgres(end.reason) ? new StatementFailed(at, end.reason) : end.reason
@@ -70,30 +90,46 @@ interface FieldsMessage {
 /** A query of one's own, as node-postgres takes it: it is asked to write itself, and told of each message. */
 function together(
   statements: readonly Statement[],
+  { prepare }: SendOptions,
   { resolve, reject }: { resolve(sent: Sent[]): void; reject(error: unknown): void },
 ) {
   const sent: Sent[] = []
   let columns: FieldsMessage['fields'] = []
   let rows: Sent['rows'] = []
+  const names = statements.map(({ sql }) => (prepare ? statementName(sql) : undefined))
   return {
+    // Where Postgres has parsed a statement, node-postgres enters it in its list as this, the one whose turn it is.
+    get name() {
+      return names[sent.length]
+    },
+    get text() {
+      return statements[sent.length]?.sql
+    },
     // Where node-postgres gives a query up by itself (query_timeout), it tells it here.
     callback(error: unknown) {
       if (error) reject(error)
     },
     submit(connection: PgConnection) {
-      for (const { sql, parameters } of statements) {
-        connection.parse({ text: sql })
-        connection.bind({ values: parameters.map(asText) })
-        connection.describe({ type: 'P', name: '' })
+      // In one write: else the first message goes by itself, and the others after it.
+      connection.stream.cork()
+      statements.forEach(({ sql, parameters }, at) => {
+        const name = names[at]
+        if (name === undefined || connection.parsedStatements[name] !== sql) connection.parse({ name, text: sql })
+        connection.bind({ statement: name, values: parameters.map(toWire) })
+        // Those without parameters are BEGIN and its like, and have no rows.
+        if (parameters.length > 0) connection.describe({ type: 'P', name: '' })
         connection.execute({})
-      }
+      })
       connection.sync()
+      connection.stream.uncork()
     },
     handleRowDescription({ fields }: FieldsMessage) {
       columns = fields
     },
     handleDataRow({ fields }: { fields: (string | null)[] }) {
-      rows.push(Object.fromEntries(columns.map((column, at) => [column.name, parsed(column, fields[at] ?? null)])))
+      rows.push(
+        Object.fromEntries(columns.map((column, at) => [column.name, fromWire(column.dataTypeID, fields[at] ?? null)])),
+      )
     },
     handleCommandComplete({ text }: { text: string }) {
       sent.push({ rows, tag: text })
@@ -102,7 +138,11 @@ function together(
     handleReadyForQuery() {
       resolve(sent)
     },
-    handleError(error: unknown) {
+    handleError(error: unknown, connection: PgConnection) {
+      // Somebody deallocated them, or the pooler gives each transaction another session: next time they are parsed again.
+      if ((error as { code?: unknown }).code === UNKNOWN_STATEMENT) {
+        for (const name of names) if (name !== undefined) delete connection.parsedStatements[name]
+      }
       // Postgres' own errors have a severity; anything else is the connection's, and says nothing of the statements.
       reject(isOfPostgres(error) ? new StatementFailed(sent.length, error) : error)
     },
@@ -111,17 +151,8 @@ function together(
   }
 }
 
-function asText(parameter: SqlParameter): string | Buffer | null {
-  if (parameter === null) return null
-  return parameter instanceof Uint8Array ? Buffer.from(parameter) : String(parameter)
-}
-
-/** The only types of our statements that are no text. */
-const INT4 = 23
-
-function parsed({ dataTypeID }: { dataTypeID: number }, text: string | null): unknown {
-  return text !== null && dataTypeID === INT4 ? Number(text) : text
-}
+/** invalid_sql_statement_name: there is no prepared statement of that name. */
+const UNKNOWN_STATEMENT = '26000'
 
 function isOfPostgres(error: unknown): boolean {
   return error instanceof Error && 'severity' in error

@@ -1,6 +1,7 @@
 import { startRides, type TakenRide, takeRide, type WaitingRide } from '../ride.js'
 import { ClosingFailed, type Statement } from '../sqlDatabase.js'
-import { type PgClient, StatementFailed, sendTogether } from './sendTogether.js'
+import { type PgPool, runDirectly } from './runDirectly.js'
+import { type PgClient, type SendOptions, type Sent, StatementFailed, sendTogether } from './sendTogether.js'
 
 /** A driver adapter factory of Prisma, such as PrismaPg. */
 export interface AdapterFactory {
@@ -23,7 +24,7 @@ interface Transaction {
   queryRaw(query: Query): Promise<unknown>
 }
 
-interface Pool {
+interface Pool extends PgPool {
   connect(): Promise<PgClient>
 }
 
@@ -34,21 +35,27 @@ interface Pool {
  * client does passes through. With an adapter that is not node-postgres' (`@prisma/adapter-pg`) it changes nothing.
  *
  * @param factory an adapter factory, as PrismaClient takes it
+ * @param options.prepare whether the library's own statements are prepared once for each connection, under names: Postgres
+ *   then plans them once. Left out they are not, which every pooler can do with. PgBouncer in transaction mode can do with
+ *   names from version 1.21, where `max_prepared_statements` is above 0.
  */
-export function withIdempotency<Factory extends AdapterFactory>(factory: Factory): Factory {
+export function withIdempotency<Factory extends AdapterFactory>(
+  factory: Factory,
+  { prepare = false }: { prepare?: boolean } = {},
+): Factory {
   startRides()
   return Object.assign(Object.create(factory) as Factory, {
-    connect: async () => carrying((await factory.connect()) as Adapter),
+    connect: async () => carrying((await factory.connect()) as Adapter, { prepare }),
   })
 }
 
-function carrying(adapter: Adapter): Adapter {
+function carrying(adapter: Adapter, options: SendOptions): Adapter {
   return Object.assign(Object.create(adapter) as Adapter, {
     startTransaction(isolationLevel?: string): Promise<Transaction> {
       const pool = adapter.underlyingDriver?.()
       const ride = isPool(pool) ? takeRide() : undefined
       if (ride === undefined) return adapter.startTransaction(isolationLevel)
-      return startWith(ride, { adapter, pool: pool as Pool, isolationLevel })
+      return startWith(ride, { adapter, pool: pool as Pool, isolationLevel, options })
     },
   })
 }
@@ -63,7 +70,12 @@ function isPool(driver: unknown): driver is Pool {
  */
 async function startWith(
   ride: WaitingRide,
-  { adapter, pool, isolationLevel }: { adapter: Adapter; pool: Pool; isolationLevel: string | undefined },
+  {
+    adapter,
+    pool,
+    isolationLevel,
+    options,
+  }: { adapter: Adapter; pool: Pool; isolationLevel: string | undefined; options: SendOptions },
 ): Promise<Transaction> {
   let held: HeldBack | undefined
   const starting = Object.assign(Object.create(adapter) as Adapter, {
@@ -78,13 +90,15 @@ async function startWith(
   if (held === undefined) return transaction
   const { client, release } = held
   const begin = release().map((sql) => ({ sql, parameters: [] }))
-  const opened = sendTogether(client, [...begin, ride.opening]).then(
+  const opened = sendTogether(client, [...begin, ride.opening], options).then(
     (sent) => sent.at(-1)?.rows ?? [],
     (error: unknown) => Promise.reject(error instanceof StatementFailed ? error.cause : error),
   )
   // Else Prisma ends it by a method of the adapter, and COMMIT is never seen.
   const closes = transaction.options.usePhantomQuery === false
-  return riding(transaction, client, ride.begin(opened, { closes }))
+  const direct = runDirectly(pool, options)
+  const taken = ride.begin(opened, { closes, direct: () => (pool.ending === true ? undefined : direct) })
+  return riding(transaction, taken, (statements) => sendTogether(client, statements, options))
 }
 
 interface HeldBack {
@@ -110,8 +124,10 @@ function holdBack(client: PgClient): HeldBack {
   }
 }
 
+type Send = (statements: readonly Statement[]) => Promise<Sent[]>
+
 /** Counts what runs in a transaction, and sends the closing with its COMMIT. */
-function riding(transaction: Transaction, client: PgClient, taken: TakenRide): Transaction {
+function riding(transaction: Transaction, taken: TakenRide, send: Send): Transaction {
   const { executeRaw, queryRaw } = transaction
   return Object.assign(transaction, {
     queryRaw(query: Query): Promise<unknown> {
@@ -119,7 +135,7 @@ function riding(transaction: Transaction, client: PgClient, taken: TakenRide): T
       return Reflect.apply(queryRaw, transaction, [query])
     },
     executeRaw(query: Query): Promise<number> {
-      if (query.sql === 'COMMIT' && taken.closing !== undefined) return commit(client, taken, taken.closing)
+      if (query.sql === 'COMMIT' && taken.closing !== undefined) return commit(taken, taken.closing, send)
       taken.seen += 1
       return Reflect.apply(executeRaw, transaction, [query])
     },
@@ -127,10 +143,10 @@ function riding(transaction: Transaction, client: PgClient, taken: TakenRide): T
 }
 
 /** Postgres runs the two one after the other, and no COMMIT after a closing that failed. */
-async function commit(client: PgClient, taken: TakenRide, closing: Statement): Promise<number> {
+async function commit(taken: TakenRide, closing: Statement, send: Send): Promise<number> {
   taken.closingSent = true
   try {
-    const sent = await sendTogether(client, [closing, { sql: 'COMMIT', parameters: [] }])
+    const sent = await send([closing, { sql: 'COMMIT', parameters: [] }])
     // A transaction in which something had failed: Postgres says so by nothing but the name of what it did.
     if (sent.at(-1)?.tag !== 'COMMIT') throw new StatementFailed(0, new Error('Postgres answered COMMIT by a rollback'))
     return 0
@@ -139,7 +155,7 @@ async function commit(client: PgClient, taken: TakenRide, closing: Statement): P
     // COMMIT itself failed. Prisma tells of that, as ever.
     if (error.at > 0) throw error.cause
     // The transaction is open still, and its connection would go back to the pool like that.
-    await client.query({ text: 'ROLLBACK' }).catch(() => undefined)
+    await send([{ sql: 'ROLLBACK', parameters: [] }]).catch(() => undefined)
     const { code } = error.cause as { code?: string }
     taken.failure = new ClosingFailed('the statement that went with COMMIT failed', {
       cause: error.cause,
