@@ -47,14 +47,6 @@ CREATE TABLE "idempotency_watermark" (
 ALTER TABLE "idempotency_recovery_points" ADD CONSTRAINT "idempotency_recovery_points_key_scope_fkey" FOREIGN KEY ("key", "scope") REFERENCES "idempotency_keys"("key", "scope") ON DELETE CASCADE ON UPDATE RESTRICT;
 
 -- By hand from here on.
-ALTER TABLE "idempotency_keys" ADD CONSTRAINT "idempotency_keys_row_check" CHECK (
-    "scope" <> '' AND length("key") >= 16 AND "fence" >= 1 AND CASE "status"
-        WHEN 'settled' THEN "settled_at" IS NOT NULL AND "result_kind" IN ('value', 'error', 'tombstone')
-        ELSE "status" IN ('in_flight', 'released') AND "settled_at" IS NULL AND "result_kind" IS NULL
-            AND "on_unknown" IN ('retry', 'manual')
-    END
-);
-
 ALTER TABLE "idempotency_watermark" ADD CONSTRAINT "idempotency_watermark_id_check" CHECK ("id" = 1);
 
 -- The one row of the watermark: nothing is forgotten yet. The first sweep makes it where it is missing.

@@ -47,7 +47,7 @@ test('what Prisma counts as no drift is in the snapshot all the same', async () 
   const database = await copyOfMigrated()
   for (const sql of [
     'alter table idempotency_keys reset (fillfactor)',
-    'alter table idempotency_keys drop constraint idempotency_keys_row_check',
+    'alter table idempotency_watermark drop constraint idempotency_watermark_id_check',
     'alter table idempotency_watermark alter column key type text collate "POSIX"',
   ]) {
     const before = await schemaSnapshot(database.url)

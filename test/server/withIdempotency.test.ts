@@ -2,7 +2,7 @@ import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
 import { withIdempotency } from 'trpc-idempotency/server'
 import { v7 } from 'uuid'
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { type Prisma, PrismaClient } from '../../generated/prisma/client.js'
 import { useDatabase } from '../support/database/testDatabase.js'
 import { type DatabaseProxy, nameOf, startDatabaseProxy } from '../support/databaseProxy.js'
@@ -27,7 +27,7 @@ const max = byPrisma({ six: 3, seven: 1 })
 
 /** A client that ends with its test. */
 function clientWith(adapter: Adapter): PrismaClient {
-  const prisma = new PrismaClient({ adapter: adapter as PrismaPg })
+  const prisma = new PrismaClient({ adapter: adapter as PrismaPg, log: [{ emit: 'event', level: 'query' }] })
   onTestFinished(() => disconnect(prisma))
   return prisma
 }
@@ -47,9 +47,9 @@ async function shopOn(prisma: PrismaClient, inHandler: (tx: Tx, key: string) => 
   return (key: string, attempt = 1) => rawCall(url, { path: 'create', key, attempt })
 }
 
-async function shopBehindProxy(inHandler: (tx: Tx, key: string) => unknown, options = {}) {
+async function shopBehindProxy(inHandler: (tx: Tx, key: string) => unknown, options = {}, prepare = false) {
   const proxy = await startDatabaseProxy(db.url)
-  const prisma = clientWith(withIdempotency(new PrismaPg({ connectionString: proxy.url, max })))
+  const prisma = clientWith(withIdempotency(new PrismaPg({ connectionString: proxy.url, max }), { prepare }))
   const call = await shopOn(prisma, inHandler, options)
   // Prisma's first queries of a model cost more than later ones.
   await call(v7())
@@ -286,4 +286,73 @@ test('a recovery point in a transaction takes its look at the fence along', asyn
     expect.stringMatching(/^BEGIN \+ with bounds as/),
   ])
   expect(await ordersOf('point')).toBe(1)
+})
+
+test('a repeat is asked of the pool, past Prisma, also after the client was disconnected', async () => {
+  const { proxy, prisma, call } = await shopBehindProxy(() => undefined)
+  const key = v7()
+  const first = await call(key)
+  const asked: string[] = []
+  const { $on } = prisma as unknown as { $on(event: 'query', see: (event: { query: string }) => void): void }
+  $on.call(prisma, 'query', ({ query }) => asked.push(query))
+  proxy.forget()
+  expect((await call(key, 2)).text).toBe(first.text)
+  expect(trips(proxy)).toEqual(['read'])
+  expect(asked).toEqual([])
+
+  await prisma.$disconnect()
+  expect((await call(key, 2)).text).toBe(first.text)
+  expect(asked).toHaveLength(1)
+})
+
+describe('prepare', () => {
+  test('statements of ours are parsed once for each connection', async () => {
+    const runs: unknown[] = []
+    const { call } = await shopBehindProxy(
+      async (tx) => {
+        runs.push(
+          ...(await tx.$queryRaw<unknown[]>`
+            select (generic_plans + custom_plans)::int as runs, count(*)::int as statements from pg_prepared_statements
+            where name like 'trpc_idempotency_%' and statement like '%insert into%' group by runs`),
+        )
+      },
+      {},
+      true,
+    )
+    for (const _ of [2, 3]) expect((await call(v7())).status).toBe(200)
+    expect(runs).toEqual([1, 2, 3].map((times) => ({ runs: times, statements: 1 })))
+  })
+
+  test('a statement that Postgres has forgotten fails its call, with nothing executed, and is parsed again', async () => {
+    const { call } = await shopBehindProxy(
+      async (tx, key) => {
+        if (spoiled.has(key)) await tx.$executeRawUnsafe('deallocate all')
+      },
+      {},
+      true,
+    )
+    const key = v7()
+    spoiled.add(key)
+    expect(said(await call(key))).toMatchObject({ reason: 'STORE_UNAVAILABLE', attemptOutcome: 'NOT_EXECUTED' })
+    await expectNothing(key, call)
+  })
+
+  test('a claim that is lost, or whose settle fails, leaves the connection as it was', async () => {
+    const { proxy, call } = await shopBehindProxy(
+      async (tx, key) => {
+        if (spoiled.has(key)) await tx.$executeRaw`delete from idempotency_keys where key = ${key}`
+      },
+      {},
+      true,
+    )
+    const key = v7()
+    const first = await call(key)
+    expect((await call(key)).text).toBe(first.text)
+    const lost = v7()
+    spoiled.add(lost)
+    expect(said(await call(lost))).toMatchObject({ reason: 'TRANSACTION_ESCAPED' })
+    proxy.forget()
+    await expectNothing(lost, call)
+    expect(trips(proxy)).toEqual(['BEGIN + claim', 'order', 'settle + COMMIT'])
+  })
 })

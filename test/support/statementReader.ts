@@ -1,5 +1,7 @@
-/** Cuts a client's bytes into messages and gives the text of the statements among them. */
+/** Cuts a client's bytes into messages and gives the text of the statements that are run by them. */
 export function statementReader(): (chunk: Buffer) => string[] {
+  /** The texts of prepared statements, which later messages only name. */
+  const prepared = new Map<string, string>()
   let rest = Buffer.alloc(0)
   let started = false
   return (chunk) => {
@@ -13,16 +15,26 @@ export function statementReader(): (chunk: Buffer) => string[] {
       if (rest.length < length) return statements
       const message = rest.subarray(0, length)
       rest = rest.subarray(length)
-      if (started) statements.push(...statementsIn(message))
+      if (started) statements.push(...statementsIn(message, prepared))
       started = true
     }
   }
 }
 
-function statementsIn(message: Buffer): string[] {
+function statementsIn(message: Buffer, prepared: Map<string, string>): string[] {
   const type = message.toString('latin1', 0, 1)
   if (type === 'Q') return [message.toString('utf8', 5, message.indexOf(0, 5))]
-  if (type !== 'P') return []
-  const nameEnds = message.indexOf(0, 5)
-  return [message.toString('utf8', nameEnds + 1, message.indexOf(0, nameEnds + 1))]
+  if (type === 'P') {
+    const name = textAt(message, 5)
+    const statement = textAt(message, message.indexOf(0, 5) + 1)
+    if (name === '') return [statement]
+    prepared.set(name, statement)
+  }
+  // The portal comes before the name.
+  const bound = type === 'B' ? prepared.get(textAt(message, message.indexOf(0, 5) + 1)) : undefined
+  return bound === undefined ? [] : [bound]
+}
+
+function textAt(message: Buffer, start: number): string {
+  return message.toString('utf8', start, message.indexOf(0, start))
 }

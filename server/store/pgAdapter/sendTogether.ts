@@ -1,5 +1,5 @@
 import type { Statement } from '../sqlDatabase.js'
-import { statementName } from './statementName.js'
+import { isStatementName, statementName } from './statementName.js'
 import { fromWire, toWire } from './values.js'
 
 /** The part of node-postgres' client that is called. */
@@ -141,7 +141,9 @@ function together(
     handleError(error: unknown, connection: PgConnection) {
       // Somebody deallocated them, or the pooler gives each transaction another session: next time they are parsed again.
       if ((error as { code?: unknown }).code === UNKNOWN_STATEMENT) {
-        for (const name of names) if (name !== undefined) delete connection.parsedStatements[name]
+        for (const name of Object.keys(connection.parsedStatements).filter(isStatementName)) {
+          delete connection.parsedStatements[name]
+        }
       }
       // Postgres' own errors have a severity; anything else is the connection's, and says nothing of the statements.
       reject(isOfPostgres(error) ? new StatementFailed(sent.length, error) : error)

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
 
+const PREFIX = 'trpc_idempotency_'
+
 const names = new Map<string, string>()
 
 /**
@@ -11,7 +13,11 @@ const names = new Map<string, string>()
 export function statementName(sql: string): string {
   const known = names.get(sql)
   if (known !== undefined) return known
-  const name = `trpc_idempotency_${createHash('sha256').update(sql).digest('hex').slice(0, 16)}`
+  const name = PREFIX + createHash('sha256').update(sql).digest('hex').slice(0, 16)
   names.set(sql, name)
   return name
+}
+
+export function isStatementName(name: string): boolean {
+  return name.startsWith(PREFIX)
 }

@@ -1,7 +1,7 @@
 import { startRides, type TakenRide, takeRide, type WaitingRide } from '../ride.js'
 import { ClosingFailed, type Statement } from '../sqlDatabase.js'
 import { type PgPool, runDirectly } from './runDirectly.js'
-import { type PgClient, type SendOptions, type Sent, StatementFailed, sendTogether } from './sendTogether.js'
+import { type PgClient, type SendOptions, StatementFailed, sendTogether } from './sendTogether.js'
 
 /** A driver adapter factory of Prisma, such as PrismaPg. */
 export interface AdapterFactory {
@@ -98,7 +98,12 @@ async function startWith(
   const closes = transaction.options.usePhantomQuery === false
   const direct = runDirectly(pool, options)
   const taken = ride.begin(opened, { closes, direct: () => (pool.ending === true ? undefined : direct) })
-  return riding(transaction, taken, (statements) => sendTogether(client, statements, options))
+  return riding(transaction, taken, { client, options })
+}
+
+interface Connection {
+  client: PgClient
+  options: SendOptions
 }
 
 interface HeldBack {
@@ -124,10 +129,8 @@ function holdBack(client: PgClient): HeldBack {
   }
 }
 
-type Send = (statements: readonly Statement[]) => Promise<Sent[]>
-
 /** Counts what runs in a transaction, and sends the closing with its COMMIT. */
-function riding(transaction: Transaction, taken: TakenRide, send: Send): Transaction {
+function riding(transaction: Transaction, taken: TakenRide, connection: Connection): Transaction {
   const { executeRaw, queryRaw } = transaction
   return Object.assign(transaction, {
     queryRaw(query: Query): Promise<unknown> {
@@ -135,7 +138,7 @@ function riding(transaction: Transaction, taken: TakenRide, send: Send): Transac
       return Reflect.apply(queryRaw, transaction, [query])
     },
     executeRaw(query: Query): Promise<number> {
-      if (query.sql === 'COMMIT' && taken.closing !== undefined) return commit(taken, taken.closing, send)
+      if (query.sql === 'COMMIT' && taken.closing !== undefined) return commit(taken, taken.closing, connection)
       taken.seen += 1
       return Reflect.apply(executeRaw, transaction, [query])
     },
@@ -143,10 +146,10 @@ function riding(transaction: Transaction, taken: TakenRide, send: Send): Transac
 }
 
 /** Postgres runs the two one after the other, and no COMMIT after a closing that failed. */
-async function commit(taken: TakenRide, closing: Statement, send: Send): Promise<number> {
+async function commit(taken: TakenRide, closing: Statement, { client, options }: Connection): Promise<number> {
   taken.closingSent = true
   try {
-    const sent = await send([closing, { sql: 'COMMIT', parameters: [] }])
+    const sent = await sendTogether(client, [closing, { sql: 'COMMIT', parameters: [] }], options)
     // A transaction in which something had failed: Postgres says so by nothing but the name of what it did.
     if (sent.at(-1)?.tag !== 'COMMIT') throw new StatementFailed(0, new Error('Postgres answered COMMIT by a rollback'))
     return 0
@@ -155,7 +158,7 @@ async function commit(taken: TakenRide, closing: Statement, send: Send): Promise
     // COMMIT itself failed. Prisma tells of that, as ever.
     if (error.at > 0) throw error.cause
     // The transaction is open still, and its connection would go back to the pool like that.
-    await send([{ sql: 'ROLLBACK', parameters: [] }]).catch(() => undefined)
+    await client.query({ text: 'ROLLBACK' }).catch(() => undefined)
     const { code } = error.cause as { code?: string }
     taken.failure = new ClosingFailed('the statement that went with COMMIT failed', {
       cause: error.cause,
