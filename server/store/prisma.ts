@@ -1,3 +1,4 @@
+import { insideTransaction } from './openTransaction.js'
 import { type Direct, offerRide } from './ride.js'
 import type { Fault, IsolationLevel, RunSql, SqlDatabase, SqlParameter } from './sqlDatabase.js'
 
@@ -26,8 +27,10 @@ interface RawQueries {
 /** Speaks SQL through a PrismaClient. With `guardClient.ts`, which extends one, the only file that knows Prisma. */
 export function prismaDatabase<Client extends PrismaLike>(prisma: Client): SqlDatabase<TransactionClient<Client>> {
   let direct: Direct | undefined
+  // Inside a transaction it is for `guardClient` to say whether the client may be used.
+  const past = () => (insideTransaction() === undefined ? direct?.() : undefined)
   return {
-    run: (sql, parameters) => (direct?.() ?? runOn(primaryOf(prisma)))(sql, parameters),
+    run: (sql, parameters) => (past() ?? runOn(primaryOf(prisma)))(sql, parameters),
     transaction: ({ timeoutMs, maxWaitMs, isolationLevel, opening }, body) =>
       offerRide(opening, (ride) =>
         prisma.$transaction(

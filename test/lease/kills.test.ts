@@ -133,7 +133,7 @@ function hookOf(killAt: (step: string) => Promise<boolean>): Hook {
 function stepOf(name: string): string {
   const [first, second] = name.split(' + ')
   if (first === 'BEGIN' && second !== undefined) return `BEGIN + ${stepOf(second)}`
-  if (name.startsWith('with previous as')) return 'lock'
+  if (name.includes(' locked as ')) return 'lock'
   if (name.startsWith('with bounds as')) return name.includes('insert into') ? 'claim' : 'renew'
   if (name.startsWith('insert into "idempotency_recovery_points"')) return 'record'
   return name.startsWith('INSERT INTO "public"."orders"') ? 'insert order' : name
