@@ -8,8 +8,11 @@ export type Claims = 'ours' | 'plain'
 
 export interface Round {
   claims: Claims
-  /** Whether each slow operation is sent by all its clients, or by one. */
-  storm: boolean
+  /**
+   * Whether each slow operation is sent by one client, or by all of them; or by one, while all others wait as long for a
+   * timer: what a storm costs as requests alone.
+   */
+  sentBy: 'one' | 'all' | 'one, others wait'
   ms: number
 }
 
@@ -33,7 +36,7 @@ export interface RoundResult {
 
 /** Runs normal mutations for a while beside slow ones, over all servers. */
 export async function stormRound(post: Post, urls: readonly string[], round: Round): Promise<RoundResult> {
-  const { claims, storm, ms } = round
+  const { claims, sentBy, ms } = round
   const latencies: number[] = []
   const slow: SlowOperation[] = []
   let failed = 0
@@ -60,9 +63,11 @@ export async function stormRound(post: Post, urls: readonly string[], round: Rou
       const key = v7()
       const operation: SlowOperation = { item: `slow ${key}`, answers: new Set(), refused: 0 }
       slow.push(operation)
-      const all = Array.from({ length: storm ? CLIENTS : 1 }, async (_, client) => {
-        const attempt = client === 0 ? 1 : 2
-        const { status, text } = await send(urlOf(turn + client), 'slow', { key, item: operation.item, attempt })
+      const all = Array.from({ length: sentBy === 'one' ? 1 : CLIENTS }, async (_, client) => {
+        const url = urlOf(turn + client)
+        if (client > 0 && sentBy === 'one, others wait') return void (await post(`${url}/timer`, { item: 'waits' }))
+        const call = { key, item: operation.item, attempt: client === 0 ? 1 : 2 }
+        const { status, text } = await send(url, 'slow', call)
         if (status === 200) operation.answers.add(text)
         else operation.refused += 1
       })

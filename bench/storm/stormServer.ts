@@ -30,6 +30,11 @@ const router = t.router({
     create: idempotent.input(Item).mutation(({ ctx, input }) => order(ctx.tx, input.item)),
     slow: idempotent.input(Item).mutation(({ ctx, input }) => slowOrder(ctx.tx, input.item)),
   }),
+  // What duplicates cost as requests, whatever one does about them.
+  timer: t.procedure.input(Item).mutation(async ({ input }) => {
+    await pause(SLOW_MS)
+    return input.item
+  }),
   plain: t.router({
     create: t.procedure
       .input(Keyed)
