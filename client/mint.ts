@@ -8,14 +8,13 @@
  * @see https://www.rfc-editor.org/rfc/rfc9562#name-uuid-version-7
  */
 export function mintKey(birth: number): string {
-  const time = hex(birth).padStart(12, '0')
-  const random = Array.from(crypto.getRandomValues(new Uint8Array(10)), (byte) => hex(byte + 256).slice(1)).join('')
-  // The version, 7, and the variant: two bits of the digit are 10, the other two are random.
-  const variant = hex(8 + (Number.parseInt(random.slice(6, 8), 16) % 4))
-  const digits = `${time}7${random.slice(0, 3)}${variant}${random.slice(3, 6)}${random.slice(8)}`
-  return digits.replace(/(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+  const time = birth.toString(16).padStart(12, '0')
+  const [a = 0, b = 0, ...rest] = crypto.getRandomValues(new Uint16Array(5))
+  // The version is 7; the variant is the two highest bits of what follows, 10.
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${hex(a).slice(1)}-${hex(0x8000 + (b % 0x4000))}-${rest.map(hex).join('')}`
 }
 
-function hex(whole: number): string {
-  return whole.toString(16)
+/** Sixteen bits as four digits. */
+function hex(bits: number): string {
+  return (bits + 0x10000).toString(16).slice(1)
 }
