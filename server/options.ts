@@ -12,7 +12,10 @@ import type { IsolationLevel } from './store/sqlDatabase.js'
 export interface TransactionOptions {
   /** How long a duplicate waits for the attempt that runs before it is answered IN_FLIGHT, in ms. Default 10,000. */
   waitMs?: number
-  /** How much of that it waits inside the database, on a connection, at a time, in ms. Default 200. */
+  /**
+   * How much of that it waits inside the database, on a connection, in ms. Default 200. A repeat waits there for 10 at the
+   * most, at a time.
+   */
   claimWaitMs?: number
   /** How long the transaction may take, handler included, in ms (Prisma's `timeout`). Default 5,000. */
   timeoutMs?: number
@@ -97,7 +100,7 @@ export const transactionShape = {
   // Longer than any transaction may take by default, so that a duplicate gets the answer and not a refusal; shorter
   // than clients and proxies wait for one.
   waitMs: milliseconds(0).default(10 * SECOND),
-  // A waiting duplicate holds a connection for this long and then gives it back, so duplicates cannot drain the pool.
+  // A duplicate holds a connection for this long and then gives it back, so duplicates cannot drain the pool.
   // Most transactions are over before it ends; a shorter wait only turns one trip to the database into several.
   claimWaitMs: milliseconds(1).default(200),
   // Prisma's own defaults: wrapping a procedure should not change how long its transaction may take.

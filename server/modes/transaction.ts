@@ -4,7 +4,7 @@ import type { Serializer } from '../engine/serializer.js'
 import { IdempotencyError } from '../errors.js'
 import { inFlight, outcomeUnknown, refusal, storeUnavailable } from '../refusals.js'
 import type { KeyStore } from '../store/keyStore.js'
-import { claimPauseMs, pauseBeforeRerun } from './pauses.js'
+import { claimPauseMs, pauseBeforeRerun, repeatWaitMs } from './pauses.js'
 import {
   type Doubt,
   type Memory,
@@ -70,7 +70,12 @@ export function transactionMode<Tx>(
         const decision = found && decide(found, operation.fingerprint)
         if (decision?.action === 'replay' || decision?.action === 'refuse') return carryOut(decision, operation)
       }
-      const end = await runInTransaction(attempt, { store, serializer, memory, doubt, released })
+      // Who was blocked, or has been sent before, may meet one that takes long: a connection is not for waiting that out.
+      const isRepeat = blocked > 0 || attempt.attempt > 1
+      const claiming = isRepeat
+        ? { ...attempt, settings: { ...settings, claimWaitMs: repeatWaitMs(settings.claimWaitMs) } }
+        : attempt
+      const end = await runInTransaction(claiming, { store, serializer, memory, doubt, released })
       switch (end.kind) {
         case 'answered':
           return end

@@ -53,6 +53,30 @@ test('30 duplicates that wait for another process leave the pool of 5 to other m
   expect(await db.runs('held')).toBe(1)
 })
 
+test('repeats of 5 slow operations, over two processes, leave a pool of 4 to other mutations', async () => {
+  const inside = await createBarrier(5)
+  const options = { timeoutMs: 60_000, waitMs: 60_000, claimWaitMs: 50_000 }
+  const holder = await startOrderProcess(db.url, { barrierInHandler: inside.url, idempotency: options })
+  const url = await shopWithPool(4, options)
+  const calls = Array.from({ length: 5 }, (_, index) => ({ path: 'create', key: v7(), input, user: `slow ${index}` }))
+  const firsts = calls.map((call) => rawCall(holder.url, call))
+  await inside.allArrived
+
+  const repeats = calls.map((call) =>
+    [url, url, url, holder.url, holder.url].map((to) => rawCall(to, { ...call, attempt: 2 })),
+  )
+  for (let round = 0; round < 20; round += 1) {
+    const others = Array.from({ length: 4 }, () => rawCall(url, { path: 'create', key: v7(), input, user: 'beside' }))
+    expect((await Promise.all(others)).map(({ status }) => status)).toEqual([200, 200, 200, 200])
+  }
+  inside.open()
+  for (const [index, first] of firsts.entries()) {
+    const texts = (await Promise.all([first, ...(repeats[index] ?? [])])).map(({ text }) => text)
+    expect(new Set(texts).size).toBe(1)
+    expect(await db.runs(`slow ${index}`)).toBe(1)
+  }
+})
+
 test('a handler that queries its imported client with a pool of one: a clear error, and the server goes on', async () => {
   const url = await shopWithPool(1, { timeoutMs: 500, claimWaitMs: 100 })
   const answer = await rawCall(url, { path: 'past', key: v7() })
