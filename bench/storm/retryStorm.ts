@@ -89,7 +89,7 @@ function textOf({ ours, timers, plain }: Record<'ours' | 'timers' | 'plain', Com
     `| ${name} | ${ratioText(throughput)} | ${of.calmPerSecond.toFixed(0)} | ${of.stormPerSecond.toFixed(0)} | ${of.calmP99Ms.toFixed(0)} | ${of.stormP99Ms.toFixed(0)} | ${of.duplicatesRefused} |`
   return [
     `${PROCESSES} servers with a pool of ${POOL} each; ${SLOW_KEYS} fresh keys at a time, whose handler takes ${SLOW_MS} ms in its`,
-    `transaction, each sent by ${CLIENTS} clients over both servers; ${OTHERS} callers of normal mutations beside them. The calm`,
+    `transaction, each sent by ${CLIENTS} clients over both servers; ${OTHERS} callers of normal mutations beside them, with the wrapper. The calm`,
     'rounds have the same slow keys, each sent once. Servers, clients and Postgres share one machine, so what',
     'the duplicates cost as HTTP requests is in these numbers too. Every key had one effect, and its clients one answer.',
     '',
