@@ -19,7 +19,7 @@ export interface GuardServer {
 export async function startGuardServer(connectionString: string): Promise<GuardServer> {
   const adapter = () => new PrismaPg({ connectionString, max: 10 })
   const prisma = new PrismaClient({ adapter: adapter() })
-  const carrying = new PrismaClient({ adapter: withIdempotency(adapter()) })
+  const carrying = new PrismaClient({ adapter: withIdempotency(adapter(), { prepare: true }) })
   const t = initTRPC.create()
   const Item = z.object({ item: z.string() })
   type Tx = Parameters<Parameters<typeof prisma.$transaction>[0]>[0]
