@@ -1,0 +1,61 @@
+import type { Bench, Section } from '../section.js'
+import { alternate } from './alternate.js'
+import { costTable, speedTable } from './comparisonTables.js'
+import { type Counts, count } from './count.js'
+import { overNetwork } from './network.js'
+import type { RowName } from './rows.js'
+import { databases, withRows } from './setUp.js'
+import { type Sizes, sizes } from './sizes.js'
+import { startRedis } from './startRedis.js'
+import { targets, targetTable } from './targets.js'
+
+/** The same mutation behind the same server: bare, with this library, by hand, and with its peers. */
+export async function comparison(bench: Bench): Promise<Section> {
+  const redis = await startRedis()
+  try {
+    const given = await databases(bench, redis)
+    const plan = bench.quick
+      ? { rounds: 3, warmUpMs: 100, firstMs: 300, replayMs: 200 }
+      : { rounds: 7, warmUpMs: 200, firstMs: 1500, replayMs: 700 }
+    const near = await withRows(given, (rows) => alternate(rows, plan))
+    const kept: Partial<Record<RowName, Sizes>> = {}
+    for (const [name, own] of given) kept[name] = await sizes(own)
+    const { rounds: far, pingMs } = await overNetwork(given, { ...plan, replayMs: 0 })
+    const counts: Partial<Record<RowName, Counts>> = {}
+    for (const [name, own] of given) counts[name] = await count(name, own)
+    const reached = targets(near, far)
+    const text = [
+      `One \`order.create\` (an insert), behind tRPC's HTTP server, which is a process of its own for each row, with a pool of 10`,
+      `(DBOS has another 10). 8 callers in another process, on connections that stay open. ${plan.rounds} rounds of`,
+      `${plan.firstMs} ms of first calls and ${plan.replayMs} ms of replays, the rows by turns, each time beginning with another;`,
+      'one more before them does not count. Medians; in brackets the least and the most of the rounds. Bare is the interactive',
+      'transaction. CPU is that of the server process. A replay comes as the link sends it, as a second attempt.',
+      '',
+      speedTable(near),
+      '',
+      'Counted in a pass without a clock, with one caller. Redis keeps nothing on disk here: a crash of it forgets every key.',
+      '`by hand: check, then act` is in one transaction with a unique key, so the second of two at once fails; in the Redis rows',
+      'what fails was told that the first is still running, and may be sent again.',
+      '',
+      costTable(counts, kept),
+      '',
+      `### With a network to the database`,
+      '',
+      `A relay in another process passes on what is asked 1 ms later: \`select 1\` takes ${pingMs.through.toFixed(2)} ms through it and`,
+      `${pingMs.without.toFixed(2)} ms without.`,
+      '',
+      speedTable(far),
+      '',
+      '### Targets',
+      '',
+      targetTable(reached),
+    ].join('\n')
+    return {
+      title: 'Peers',
+      text,
+      figures: { plan, near, far, pingMs, counts, kept, targets: reached },
+    }
+  } finally {
+    await redis.stop()
+  }
+}

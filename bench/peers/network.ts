@@ -1,0 +1,58 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import path from 'node:path'
+import pg from 'pg'
+import { quantile } from '../report/ratio.js'
+import { alternate, type Rounds } from './alternate.js'
+import type { RoundPlan } from './round.js'
+import type { RowName } from './rows.js'
+import { withRows } from './setUp.js'
+import type { Given } from './shop.js'
+
+export interface NetworkRounds {
+  rounds: Rounds
+  /** How long `select 1` takes through the relay and without it, in milliseconds: Node's timers are no finer than that. */
+  pingMs: { through: number; without: number }
+}
+
+const ROWS_HERE: RowName[] = ['bareTransaction', 'transaction', 'transactionWithWrapper', 'nodePostgres', 'dbos']
+const DELAY_MS = 1
+
+/** Rounds with a network between the servers and their database. */
+export async function overNetwork(
+  given: ReadonlyMap<RowName, Given>,
+  plan: RoundPlan & { rounds: number },
+): Promise<NetworkRounds> {
+  const [any] = given.values()
+  if (any === undefined) throw new Error('there are no rows')
+  const relay = fork(path.join(import.meta.dirname, 'relayProcess.ts'), [any.databaseUrl, String(DELAY_MS)])
+  const [{ url }] = (await once(relay, 'message')) as [{ url: string }]
+  const { port } = new URL(url)
+  const led = (databaseUrl: string) => Object.assign(new URL(databaseUrl), { port }).href
+  const here = ROWS_HERE.map((name): [RowName, Given] => {
+    const own = given.get(name) ?? any
+    return [name, { ...own, databaseUrl: led(own.databaseUrl) }]
+  })
+  try {
+    const pingMs = { through: await ping(led(any.databaseUrl)), without: await ping(any.databaseUrl) }
+    return { pingMs, rounds: await withRows(new Map(here), (rows) => alternate(rows, plan)) }
+  } finally {
+    relay.disconnect()
+  }
+}
+
+async function ping(connectionString: string): Promise<number> {
+  const client = new pg.Client({ connectionString })
+  await client.connect()
+  const took: number[] = []
+  for (let at = 0; at < 200; at += 1) {
+    const sent = performance.now()
+    await client.query('select 1')
+    took.push(performance.now() - sent)
+  }
+  await client.end()
+  return quantile(
+    took.sort((a, b) => a - b),
+    0.5,
+  )
+}

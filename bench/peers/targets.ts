@@ -1,0 +1,56 @@
+import { markdownTable } from '../report/markdownTable.js'
+import { inWords, ratio, type Spread } from '../report/ratio.js'
+import type { Rounds } from './alternate.js'
+import type { Round } from './round.js'
+import type { RowName } from './rows.js'
+
+export interface Target {
+  name: string
+  ratio: Spread
+  bound: string
+  reached: boolean
+}
+
+/** What was aimed at, and whether the median of the rounds' ratios reached it. */
+export function targets(near: Rounds, far: Rounds): Target[] {
+  const of = (rounds: Rounds, name: RowName, figure: keyof Round) => (rounds[name] ?? []).map((round) => round[figure])
+  const first = (name: RowName) => of(near, name, 'first')
+  const replays = (name: RowName) => of(near, name, 'replays')
+  const bare = first('bareTransaction')
+  const p99 = (name: RowName) => ratio(of(near, name, 'p99'), of(near, 'bareTransaction', 'p99'))
+  const farFirst = (name: RowName) => of(far, name, 'first')
+  return [
+    atLeast(0.6, 'transaction mode to a bare transaction', ratio(first('transaction'), bare)),
+    atLeast(0.8, 'with `withIdempotency`, to a bare transaction', ratio(first('transactionWithWrapper'), bare)),
+    atLeast(3, 'transaction mode to DBOS', ratio(first('transaction'), first('dbos'))),
+    atLeast(
+      0.9,
+      'with `withIdempotency` and 1 ms of network to the database, to a bare transaction',
+      ratio(farFirst('transactionWithWrapper'), farFirst('bareTransaction')),
+    ),
+    atLeast(3, 'replays to first calls', ratio(replays('transaction'), first('transaction'))),
+    atLeast(
+      3,
+      'replays to first calls, with `withIdempotency`',
+      ratio(replays('transactionWithWrapper'), first('transactionWithWrapper')),
+    ),
+    atLeast(5, "replays to DBOS's replays", ratio(replays('transaction'), replays('dbos'))),
+    atMost(2, 'p99 to that of a bare transaction', p99('transaction')),
+    atMost(2, 'p99 to that of a bare transaction, with `withIdempotency`', p99('transactionWithWrapper')),
+  ]
+}
+
+function atLeast(bound: number, name: string, value: Spread): Target {
+  return { name, ratio: value, bound: `>= ${bound.toFixed(2)}`, reached: value.median >= bound }
+}
+
+function atMost(bound: number, name: string, value: Spread): Target {
+  return { name, ratio: value, bound: `<= ${bound.toFixed(2)}`, reached: value.median <= bound }
+}
+
+export function targetTable(all: readonly Target[]): string {
+  return markdownTable(
+    ['target', 'bound', 'median (spread)', 'reached'],
+    all.map(({ name, bound, ratio: value, reached }) => [name, bound, inWords(value), reached ? 'yes' : '**no**']),
+  )
+}

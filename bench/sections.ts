@@ -1,0 +1,8 @@
+import type { Bench, Section } from './section.js'
+
+/** All sections, in the order of the results. Each is loaded when its turn comes. */
+export const SECTIONS: Record<string, () => Promise<(bench: Bench) => Promise<Section>>> = {
+  peers: async () => (await import('./peers/comparison.js')).comparison,
+  micro: async () => (await import('./micro/micro.js')).micro,
+  seal: async () => (await import('./seal/seal.js')).seal,
+}
