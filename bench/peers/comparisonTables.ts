@@ -45,7 +45,8 @@ export function costTable(counts: PerRow<Counts>, kept: PerRow<Sizes>): string {
   const rows = ROW_NAMES.map((name) => {
     const { title, keyIn, redis, atomic } = ROWS[name]
     const [own, size] = [counts[name], kept[name]]
-    const bytes = keyIn === 'none' ? ['', ''] : redis ? [`${size?.redis} Redis`, ''] : [`${size?.table}`, `${size?.index}`]
+    const bytes =
+      keyIn === 'none' ? ['', ''] : redis ? [`${size?.redis} Redis`, ''] : [`${size?.table}`, `${size?.index}`]
     return [
       title,
       atomic === null ? '' : atomic ? 'yes' : 'no',

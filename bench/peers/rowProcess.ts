@@ -16,9 +16,13 @@ const { name, ...given } = JSON.parse(process.argv[2] ?? '') as RowOrder
 process.once('disconnect', () => process.exit())
 const { row } = await ROWS[name].load()
 const router = t.router({ order: t.router({ create: await row(given) }) })
-const { url } = await listen(
-  createHTTPServer({ router, createContext: ({ req }) => ({ key: String(req.headers['idempotency-key'] ?? '') }) }),
-)
+const server = createHTTPServer({
+  router,
+  createContext: ({ req }) => ({ key: String(req.headers['idempotency-key'] ?? '') }),
+})
+// The callers' connections stay open while the other rows have their turn.
+server.keepAliveTimeout = 600_000
+const { url } = await listen(server)
 process.on('message', () => {
   const { user, system } = process.cpuUsage()
   process.send?.({ cpu: user + system } satisfies CpuReport)

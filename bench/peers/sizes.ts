@@ -37,7 +37,7 @@ async function inRedis(url: string): Promise<number> {
   const sample: number[] = []
   for (let at = 0; at < 200; at += 1) {
     const key = await client.randomKey()
-    if (key !== null) sample.push((await client.memoryUsage(key)) ?? 0)
+    if (key !== null) sample.push((await client.memoryUsage(String(key))) ?? 0)
   }
   await client.close()
   return Math.round(sample.reduce((sum, bytes) => sum + bytes, 0) / Math.max(1, sample.length))
