@@ -37,7 +37,7 @@ export function speedTable(rounds: Rounds): string {
 }
 
 /** What the rows send, write, keep and promise. */
-export function costTable(counts: PerRow<Counts>, kept: PerRow<Sizes>): string {
+export function costTable(counts: PerRow<Counts>, kept: PerRow<Sizes>, keys: number): string {
   const trips = (value: Counts['trips'] | null | undefined) => {
     if (value === null || value === undefined) return ''
     return value.redis === 0 ? `${value.postgres}` : `${value.postgres} + ${value.redis} Redis`
@@ -59,7 +59,7 @@ export function costTable(counts: PerRow<Counts>, kept: PerRow<Sizes>): string {
       '',
       'atomic with the business data',
       ...['round trips', 'of a replay', 'WAL bytes', 'bytes a key, table', 'index'],
-      'orders / answers of 200 keys sent twice at once',
+      `orders / answers of ${keys} keys sent twice at once`,
     ],
     rows,
   )

@@ -24,30 +24,41 @@ export interface Twice {
   answers: number
 }
 
-const CALLS = 200
-
-/** Counts in a pass of its own, without a clock, what a row's calls send and write. */
-export async function count(name: RowName, given: Given): Promise<Counts> {
+/**
+ * Counts in a pass of its own, without a clock, what a row's calls send and write.
+ *
+ * @param calls how many of each kind
+ */
+export async function count(name: RowName, given: Given, calls: number): Promise<Counts> {
   const postgres = await startRelay(given.databaseUrl)
   const redis = await startRelay(given.redisUrl)
   const database = new pg.Client({ connectionString: given.databaseUrl })
   await database.connect()
   const row = await startRow({ name, databaseUrl: postgres.url, redisUrl: redis.url })
-  const keys = Array.from({ length: CALLS }, () => v7())
+  const keys = Array.from({ length: calls }, () => v7())
   const tripsOf = async (attempt: number) => {
     const before = { postgres: postgres.trips(), redis: redis.trips() }
     for (const key of keys) await row.call({ key, attempt })
-    const each = (after: number, from: number) => Math.round((10 * (after - from)) / CALLS) / 10
+    const each = (after: number, from: number) => Math.round((10 * (after - from)) / calls) / 10
     return { postgres: each(postgres.trips(), before.postgres), redis: each(redis.trips(), before.redis) }
   }
   try {
     // The first calls of a process send what later ones do not.
-    for (let at = 0; at < CALLS; at += 1) await row.call({ key: v7(), attempt: 1 })
+    for (let at = 0; at < calls; at += 1) await row.call({ key: v7(), attempt: 1 })
     const start = await written(database)
     const trips = await tripsOf(1)
-    const wal = Math.round(((await written(database)) - start) / CALLS)
+    const wal = Math.round(((await written(database)) - start) / calls)
     if (ROWS[name].keyIn === 'none') return { trips, replayTrips: null, wal, twice: null }
-    return { trips, replayTrips: await tripsOf(2), wal, twice: await sendTwice(row, database) }
+    return {
+      trips,
+      replayTrips: await tripsOf(2),
+      wal,
+      twice: await sendTwice(
+        row,
+        database,
+        keys.map(() => v7()),
+      ),
+    }
   } finally {
     await row.stop()
     await database.end()
@@ -64,8 +75,7 @@ async function written(database: pg.Client): Promise<number> {
 }
 
 /** Sends each key twice at the same time. */
-async function sendTwice(row: RunningRow, database: pg.Client): Promise<Twice> {
-  const keys = Array.from({ length: CALLS }, () => v7())
+async function sendTwice(row: RunningRow, database: pg.Client, keys: readonly string[]): Promise<Twice> {
   const input = { item: 'sent twice', cents: 1 }
   let answers = 0
   await inQueues(4, keys, async (key) => {
@@ -75,5 +85,5 @@ async function sendTwice(row: RunningRow, database: pg.Client): Promise<Twice> {
   const { rows } = await database.query<{ orders: number }>(
     `select count(*)::int as orders from orders where item = 'sent twice'`,
   )
-  return { keys: CALLS, orders: rows[0]?.orders ?? 0, answers }
+  return { keys: keys.length, orders: rows[0]?.orders ?? 0, answers }
 }
