@@ -17,6 +17,11 @@ export const ROWS = {
     load: () => import('./rows/bareTransaction.js'),
     ...{ keyIn: 'none', redis: false, atomic: null },
   },
+  bareTransactionNamed: {
+    title: 'none: the same, with `statementNameGenerator`',
+    load: () => import('./rows/bareTransactionNamed.js'),
+    ...{ keyIn: 'none', redis: false, atomic: null },
+  },
   bareCreate: {
     title: 'none: a bare create',
     load: () => import('./rows/bareCreate.js'),
@@ -30,6 +35,11 @@ export const ROWS = {
   transactionWithWrapper: {
     title: '**transaction mode, `withIdempotency`**',
     load: () => import('./rows/transactionWithWrapper.js'),
+    ...{ keyIn: 'envelope', redis: false, atomic: true },
+  },
+  transactionNamed: {
+    title: '**transaction mode, `statementNameGenerator`**',
+    load: () => import('./rows/transactionNamed.js'),
     ...{ keyIn: 'envelope', redis: false, atomic: true },
   },
   lease: {

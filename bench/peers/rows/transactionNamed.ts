@@ -1,0 +1,13 @@
+import { createIdempotency } from 'trpc-idempotency/server'
+import { PrismaClient } from '../../../generated/prisma/client.js'
+import { adapterWithNames } from '../namedStatements.js'
+import { createOrder, OrderInput, type Row, t } from '../shop.js'
+
+export const row: Row = (given) => {
+  const prisma = new PrismaClient({ adapter: adapterWithNames(given) })
+  const idempotency = createIdempotency({ prisma, scope: () => 'alice' })
+  return idempotency
+    .transaction(t.procedure)
+    .input(OrderInput)
+    .mutation(({ ctx, input }) => createOrder(ctx.tx, input))
+}
