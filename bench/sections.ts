@@ -4,5 +4,7 @@ import type { Bench, Section } from './section.js'
 export const SECTIONS: Record<string, () => Promise<(bench: Bench) => Promise<Section>>> = {
   peers: async () => (await import('./peers/comparison.js')).comparison,
   micro: async () => (await import('./micro/micro.js')).micro,
+  storm: async () => (await import('./storm/retryStorm.js')).retryStorm,
+  client: async () => (await import('./client/linkCost.js')).linkCost,
   seal: async () => (await import('./seal/seal.js')).seal,
 }

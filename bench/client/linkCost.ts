@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
 import { percentile } from '../measure/percentile.js'
-import { ratioOf, ratioText } from '../measure/ratios.js'
+import { inWords, ratio } from '../measure/ratio.js'
 import type { Bench, Section } from '../section.js'
 import type { Lane } from './answering.js'
 import type { LoopOrder, LoopReport } from './linkLoop.js'
@@ -21,7 +21,7 @@ export async function linkCost({ quick }: Pick<Bench, 'quick'>): Promise<Section
   const bytes = medians(allocations)
   const more = (values: Record<Lane, number>, lane: Lane) => (values[lane] - values.none).toFixed(1)
   const row = (name: string, lane: Lane) =>
-    `| ${name} | ${microseconds[lane].toFixed(1)} | ${more(microseconds, lane)} | ${ratioText(ratioOf(cost[lane], cost.none))} | ${bytes[lane].toFixed(0)} | ${more(bytes, lane)} |`
+    `| ${name} | ${microseconds[lane].toFixed(1)} | ${more(microseconds, lane)} | ${inWords(ratio(cost[lane], cost.none))} | ${bytes[lane].toFixed(0)} | ${more(bytes, lane)} |`
   return {
     title: 'The link, a call',
     text: [

@@ -5,7 +5,7 @@ import { startEmbeddedPostgres } from '../../prisma/dev/embeddedPostgres.js'
 import { prisma as prismaCli } from '../../prisma/dev/prismaCli.js'
 import { alternately } from '../measure/alternately.js'
 import { keepAlive, type Post } from '../measure/post.js'
-import { type Ratio, ratioOf, ratioText } from '../measure/ratios.js'
+import { inWords, ratio, type Spread } from '../measure/ratio.js'
 import { type GuardServer, LANES, type Lane, startGuardServer } from './guardServer.js'
 
 // Whether something became grossly slower: npm run bench:guard, half a minute. It goes through HTTP, as the targets
@@ -30,8 +30,8 @@ try {
   await server.stop()
 
   const lost = Object.entries(TARGETS).map(([lane, target]) => {
-    const ratio = ratioOf(speeds[lane as Lane], speeds.bare)
-    return { lane, target, failsBelow: target * GROSS, ratio }
+    const toBare = ratio(speeds[lane as Lane], speeds.bare)
+    return { lane, target, failsBelow: target * GROSS, ratio: toBare }
   })
   if (process.argv.includes('--json')) console.log(JSON.stringify(lost))
   else for (const each of lost) console.log(line(each))
@@ -63,7 +63,7 @@ function line({
   ratio,
   target,
   failsBelow,
-}: { lane: string; ratio: Ratio } & Record<'target' | 'failsBelow', number>) {
+}: { lane: string; ratio: Spread } & Record<'target' | 'failsBelow', number>) {
   const name = lane === 'ours' ? 'ours to bare' : 'ours with the wrapper to bare'
-  return `${name}: ${ratioText(ratio)}, target ${target.toFixed(2)}, fails below ${failsBelow.toFixed(2)}`
+  return `${name}: ${inWords(ratio)}, target ${target.toFixed(2)}, fails below ${failsBelow.toFixed(2)}`
 }

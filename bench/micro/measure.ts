@@ -1,7 +1,7 @@
 import process from 'node:process'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { type Spread, spread } from '../report/ratio.js'
+import { type Spread, spread } from '../measure/ratio.js'
 
 export interface Cost {
   /** Of one call. */

@@ -1,5 +1,5 @@
+import { inWords } from '../measure/ratio.js'
 import { markdownTable } from '../report/markdownTable.js'
-import { inWords } from '../report/ratio.js'
 import type { Bench, Section } from '../section.js'
 import { fingerprints } from './fingerprints.js'
 import { measure } from './measure.js'

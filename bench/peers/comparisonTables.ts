@@ -1,5 +1,5 @@
+import { inWords, ratio, spread } from '../measure/ratio.js'
 import { markdownTable } from '../report/markdownTable.js'
-import { inWords, ratio, spread } from '../report/ratio.js'
 import type { Rounds } from './alternate.js'
 import type { Counts } from './count.js'
 import { ROW_NAMES, ROWS, type RowName } from './rows.js'

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { v7 } from 'uuid'
 import { inQueues } from '../../examples/support/inQueues.js'
-import { spread } from '../report/ratio.js'
+import { spread } from '../measure/ratio.js'
 import { startRelay } from './relay.js'
 import { ROWS, type RowName } from './rows.js'
 import type { Given } from './shop.js'

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
 import pg from 'pg'
-import { quantile } from '../report/ratio.js'
+import { percentile } from '../measure/percentile.js'
 import { alternate, type Rounds } from './alternate.js'
 import type { RoundPlan } from './round.js'
 import type { RowName } from './rows.js'
@@ -15,7 +15,14 @@ export interface NetworkRounds {
   pingMs: { through: number; without: number }
 }
 
-const ROWS_HERE: RowName[] = ['bareTransaction', 'transaction', 'transactionWithWrapper', 'nodePostgres', 'dbos']
+const ROWS_HERE: RowName[] = [
+  'bareTransaction',
+  'transaction',
+  'transactionWithWrapper',
+  'transactionPrepared',
+  'nodePostgres',
+  'dbos',
+]
 const DELAY_MS = 1
 
 /** Rounds with a network between the servers and their database. */
@@ -51,7 +58,7 @@ async function ping(connectionString: string): Promise<number> {
     took.push(performance.now() - sent)
   }
   await client.end()
-  return quantile(
+  return percentile(
     took.sort((a, b) => a - b),
     0.5,
   )

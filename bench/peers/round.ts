@@ -1,5 +1,5 @@
 import { v7 } from 'uuid'
-import { quantile } from '../report/ratio.js'
+import { percentile } from '../measure/percentile.js'
 import { CALLERS } from './caller.js'
 import type { RunningRow } from './startRow.js'
 
@@ -48,8 +48,8 @@ export async function round(row: RunningRow, { warmUpMs, firstMs, replayMs }: Ro
   const replays = replayMs === 0 ? undefined : await callFor(replayMs, replay)
   return {
     first: firsts.perSecond,
-    p50: quantile(firsts.took, 0.5),
-    p99: quantile(firsts.took, 0.99),
+    p50: percentile(firsts.took, 0.5),
+    p99: percentile(firsts.took, 0.99),
     cpu: used / firsts.took.length,
     replays: replays?.perSecond ?? Number.NaN,
   }

@@ -37,6 +37,11 @@ export const ROWS = {
     load: () => import('./rows/transactionWithWrapper.js'),
     ...{ keyIn: 'envelope', redis: false, atomic: true },
   },
+  transactionPrepared: {
+    title: '**transaction mode, `withIdempotency`, `prepare`**',
+    load: () => import('./rows/transactionPrepared.js'),
+    ...{ keyIn: 'envelope', redis: false, atomic: true },
+  },
   transactionNamed: {
     title: '**transaction mode, `statementNameGenerator`**',
     load: () => import('./rows/transactionNamed.js'),

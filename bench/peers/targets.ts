@@ -1,5 +1,5 @@
+import { inWords, ratio, type Spread } from '../measure/ratio.js'
 import { markdownTable } from '../report/markdownTable.js'
-import { inWords, ratio, type Spread } from '../report/ratio.js'
 import type { Rounds } from './alternate.js'
 import type { Round } from './round.js'
 import type { RowName } from './rows.js'
@@ -22,11 +22,21 @@ export function targets(near: Rounds, far: Rounds): Target[] {
   return [
     atLeast(0.6, 'transaction mode to a bare transaction', ratio(first('transaction'), bare)),
     atLeast(0.8, 'with `withIdempotency`, to a bare transaction', ratio(first('transactionWithWrapper'), bare)),
+    atLeast(
+      0.8,
+      'with `withIdempotency` and `prepare`, to a bare transaction',
+      ratio(first('transactionPrepared'), bare),
+    ),
     atLeast(3, 'transaction mode to DBOS', ratio(first('transaction'), first('dbos'))),
     atLeast(
       0.9,
       'with `withIdempotency` and 1 ms of network to the database, to a bare transaction',
       ratio(farFirst('transactionWithWrapper'), farFirst('bareTransaction')),
+    ),
+    atLeast(
+      0.9,
+      'with `prepare` as well and 1 ms of network, to a bare transaction',
+      ratio(farFirst('transactionPrepared'), farFirst('bareTransaction')),
     ),
     atLeast(3, 'replays to first calls', ratio(replays('transaction'), first('transaction'))),
     atLeast(
@@ -34,7 +44,17 @@ export function targets(near: Rounds, far: Rounds): Target[] {
       'replays to first calls, with `withIdempotency`',
       ratio(replays('transactionWithWrapper'), first('transactionWithWrapper')),
     ),
+    atLeast(
+      3,
+      'replays to first calls, with `withIdempotency` and `prepare`',
+      ratio(replays('transactionPrepared'), first('transactionPrepared')),
+    ),
     atLeast(5, "replays to DBOS's replays", ratio(replays('transaction'), replays('dbos'))),
+    atLeast(
+      5,
+      "replays with `withIdempotency` and `prepare` to DBOS's replays",
+      ratio(replays('transactionPrepared'), replays('dbos')),
+    ),
     atMost(2, 'p99 to that of a bare transaction', p99('transaction')),
     atMost(2, 'p99 to that of a bare transaction, with `withIdempotency`', p99('transactionWithWrapper')),
   ]

@@ -5,8 +5,8 @@ import { v7 } from 'uuid'
 import { z } from 'zod'
 import { inQueues } from '../../examples/support/inQueues.js'
 import { PrismaClient } from '../../generated/prisma/client.js'
+import { inWords, ratio } from '../measure/ratio.js'
 import { markdownTable } from '../report/markdownTable.js'
-import { inWords, ratio } from '../report/ratio.js'
 import type { Bench, Section } from '../section.js'
 
 const CALLERS = 8

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { alternately } from '../measure/alternately.js'
 import { percentile } from '../measure/percentile.js'
 import { keepAlive } from '../measure/post.js'
-import { type Ratio, ratioOf, ratioText } from '../measure/ratios.js'
+import { inWords, ratio, type Spread } from '../measure/ratio.js'
 import type { Bench, Section } from '../section.js'
 import { PLAIN_TABLE } from './plainClaim.js'
 import { type RoundResult, type SlowOperation, stormRound } from './stormRound.js'
@@ -48,7 +48,7 @@ export async function retryStorm(bench: Bench): Promise<Section> {
 
 interface Compared {
   /** Throughput of the others in the storm, to that without duplicates. */
-  throughput: Ratio
+  throughput: Spread
   calmPerSecond: number
   stormPerSecond: number
   calmP99Ms: number
@@ -69,7 +69,7 @@ function compared(calm: RoundResult[], storm: RoundResult[]): Compared {
   const differing = slowOf(storm).filter(({ answers }) => answers.size > 1)
   if (differing.length > 0) throw new Error(`${differing.length} slow operations were answered in different ways`)
   return {
-    throughput: ratioOf(speeds(storm), speeds(calm)),
+    throughput: ratio(speeds(storm), speeds(calm)),
     calmPerSecond: percentile(speeds(calm), 0.5),
     stormPerSecond: percentile(speeds(storm), 0.5),
     calmP99Ms: p99(calm),
@@ -92,7 +92,7 @@ async function expectOneEffect(database: pg.Client, answered: SlowOperation[]): 
 
 function textOf({ ours, timers, plain }: Record<'ours' | 'timers' | 'plain', Compared>): string {
   const row = (name: string, { throughput, ...of }: Compared) =>
-    `| ${name} | ${ratioText(throughput)} | ${of.calmPerSecond.toFixed(0)} | ${of.stormPerSecond.toFixed(0)} | ${of.calmP99Ms.toFixed(0)} | ${of.stormP99Ms.toFixed(0)} | ${of.duplicatesRefused} |`
+    `| ${name} | ${inWords(throughput)} | ${of.calmPerSecond.toFixed(0)} | ${of.stormPerSecond.toFixed(0)} | ${of.calmP99Ms.toFixed(0)} | ${of.stormP99Ms.toFixed(0)} | ${of.duplicatesRefused} |`
   return [
     `${PROCESSES} servers with a pool of ${POOL} each; ${SLOW_KEYS} fresh keys at a time, whose handler takes ${SLOW_MS} ms in its`,
     `transaction, each sent by ${CLIENTS} clients over both servers; ${OTHERS} callers of normal mutations beside them, with the wrapper. The calm`,
