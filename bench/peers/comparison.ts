@@ -16,7 +16,7 @@ export async function comparison(bench: Bench): Promise<Section> {
     const given = await databases(bench, redis)
     const plan = bench.quick
       ? { rounds: 3, warmUpMs: 100, firstMs: 300, replayMs: 200 }
-      : { rounds: 7, warmUpMs: 200, firstMs: 1500, replayMs: 700 }
+      : { rounds: 15, warmUpMs: 100, firstMs: 600, replayMs: 300 }
     const near = await withRows(given, (rows) => alternate(rows, plan))
     const kept: Partial<Record<RowName, Sizes>> = {}
     for (const [name, own] of given) kept[name] = await sizes(own)

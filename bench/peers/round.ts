@@ -26,9 +26,7 @@ export interface RoundPlan {
 export async function round(row: RunningRow, { warmUpMs, firstMs, replayMs }: RoundPlan): Promise<Round> {
   const ids = new Map<string, number>()
   const first = async () => {
-    const key = v7()
-    const id = await row.call({ key, attempt: 1 })
-    if (id === null) throw new Error('a first call was refused')
+    const { key, id } = await firstCall(row)
     ids.set(key, id)
   }
   // Its connections to the database may have been closed while others had their turn.
@@ -55,7 +53,16 @@ export async function round(row: RunningRow, { warmUpMs, firstMs, replayMs }: Ro
   }
 }
 
-async function callFor(ms: number, call: () => Promise<void>): Promise<{ perSecond: number; took: number[] }> {
+/** One call with a key of its own. */
+export async function firstCall(row: RunningRow): Promise<{ key: string; id: number }> {
+  const key = v7()
+  const id = await row.call({ key, attempt: 1 })
+  if (id === null) throw new Error('a first call was refused')
+  return { key, id }
+}
+
+/** Has all callers call for a while; gives the time that each call took, in ascending order. */
+export async function callFor(ms: number, call: () => Promise<void>): Promise<{ perSecond: number; took: number[] }> {
   const took: number[] = []
   const start = performance.now()
   const caller = async () => {

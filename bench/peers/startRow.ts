@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
+import process from 'node:process'
 import { type Caller, createCaller } from './caller.js'
 import type { CpuReport, RowOrder } from './rowProcess.js'
 import { ROWS } from './rows.js'
@@ -11,9 +12,14 @@ export interface RunningRow extends Caller {
   stop(): Promise<void>
 }
 
-/** Starts the server of one row in a process of its own: what one row allocates or compiles is not another's to carry. */
-export async function startRow(order: RowOrder): Promise<RunningRow> {
-  const child = fork(path.join(import.meta.dirname, 'rowProcess.ts'), [JSON.stringify(order)])
+/**
+ * Starts the server of one row in a process of its own: what one row allocates or compiles is not another's to carry.
+ *
+ * @param flags of Node.js
+ */
+export async function startRow(order: RowOrder, flags: readonly string[] = []): Promise<RunningRow> {
+  const execArgv = [...process.execArgv, ...flags]
+  const child = fork(path.join(import.meta.dirname, 'rowProcess.ts'), [JSON.stringify(order)], { execArgv })
   const exited = once(child, 'exit')
   const [ready] = (await Promise.race([once(child, 'message'), exited])) as [{ url: string } | number]
   if (typeof ready !== 'object') throw new Error(`the server of ${order.name} did not start`)
