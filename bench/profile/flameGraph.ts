@@ -17,7 +17,7 @@ const COLOURS: [name: string, matches: RegExp, colour: string][] = [
 ]
 
 /** Draws stacks as an icicle: what calls is above what it calls, and as wide as the time of both. */
-export function flameGraph(root: Frame): string {
+export function flameGraph(root: Frame, title: string): string {
   const boxes: string[] = []
   let deepest = 0
   const draw = (frame: Frame, left: number, depth: number) => {
@@ -35,6 +35,7 @@ export function flameGraph(root: Frame): string {
   const height = LEGEND + (deepest + 1) * HEIGHT
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="monospace" font-size="10">`,
+    `<title>${escaped(title)}</title>`,
     '<rect width="100%" height="100%" fill="#ffffff"/>',
     ...COLOURS.map(([name, , colour], at) => legend(name, colour, at)),
     ...boxes,

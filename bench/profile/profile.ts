@@ -20,7 +20,7 @@ export async function profile(bench: Bench): Promise<Section> {
   for (const name of PROFILED) {
     const { stacks, calls } = await profiled(name, await bench.database(`profile_${name.toLowerCase()}`), ms)
     used[name] = new Map([...byOwner(stacks)].map(([owner, microseconds]) => [owner, microseconds / calls]))
-    if (name === DRAWN && !bench.quick) await writeFile(GRAPH, flameGraph(stacks))
+    if (name === DRAWN && !bench.quick) await writeFile(GRAPH, flameGraph(stacks, 'The stacks of a first call'))
   }
   const owners = [...new Set(PROFILED.flatMap((name) => [...(used[name]?.keys() ?? [])]))]
   const most = (owner: string) => Math.max(...PROFILED.map((name) => used[name]?.get(owner) ?? 0))
