@@ -10,6 +10,11 @@ export { withIdempotencyKey } from './inProcess.js'
 export type { LeaseOptions } from './leaseOptions.js'
 export type { PointCall, RecoveryPoint } from './modes/recoveryPoints.js'
 export type { Forgotten } from './ops/forget.js'
+export {
+  type MaintainedPartitions,
+  type MaintainPartitionsOptions,
+  maintainPartitions,
+} from './ops/maintainPartitions.js'
 export type { OperationStatus } from './ops/status.js'
 export { type SweepOptions, type Swept, sweepOnce } from './ops/sweep.js'
 export type { SharedOptions, TRPCErrorLike, TransactionOptions } from './options.js'

@@ -85,7 +85,7 @@ const HOUR = 60 * MINUTE
 export const DAY = 24 * HOUR
 
 /** The largest number of milliseconds that Postgres' timeouts and Node's timers take. */
-const LONGEST_TIMER_MS = 2_147_483_647
+export const LONGEST_TIMER_MS = 2_147_483_647
 
 const wholeNumber = (least: number, most: number) => z.int().min(least).max(most)
 export const milliseconds = (least: number, most = LONGEST_TIMER_MS) => wholeNumber(least, most)

@@ -10,6 +10,7 @@ import { forgetScope } from '../ops/forget.js'
 import { releaseOperation, resolveOperation } from '../ops/operator.js'
 import { statusOf } from '../ops/status.js'
 import { readSharedOptions, readTransactionOptions } from '../options.js'
+import { sqlPartitioner } from '../store/partitions/sqlPartitioner.js'
 import { type PrismaLike, prismaDatabase } from '../store/prisma.js'
 import { sealBy } from '../store/seal.js'
 import { sqlEraser } from '../store/sqlEraser.js'
@@ -123,5 +124,6 @@ export function createIdempotency<
     forget: (of) => forgetScope(of, eraser),
     status: (of) => statusOf(of, { store, serializer }),
     sweeper: sqlSweeper(database, settings),
+    partitioner: sqlPartitioner(database, settings),
   }
 }

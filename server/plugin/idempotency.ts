@@ -7,6 +7,7 @@ import type { Forgotten } from '../ops/forget.js'
 import type { OperationStatus } from '../ops/status.js'
 import type { SharedOptions, TransactionOptions } from '../options.js'
 import type { Sweeper } from '../store/keyStore.js'
+import type { Partitioner } from '../store/partitions/partitioner.js'
 import type { PrismaLike, TransactionClient } from '../store/prisma.js'
 
 export interface IdempotencyOptions<Client extends PrismaLike, Ctx extends object, HeadersCtx extends object = object>
@@ -99,6 +100,9 @@ export interface Idempotency<Client extends PrismaLike, Ctx extends object> {
 
   /** What `sweepOnce` works with. */
   readonly sweeper: Sweeper
+
+  /** What `maintainPartitions` works with. */
+  readonly partitioner: Partitioner
 }
 
 type Simplify<T> = { [Key in keyof T]: T[Key] } & {}

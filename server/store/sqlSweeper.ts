@@ -10,12 +10,12 @@ import type { SqlStoreSettings } from './sqlStore.js'
  * How long a watermark stands before anything below it is deleted, in milliseconds: longer than a transaction with
  * Prisma's timeout may take, so that whoever claimed below it is gone. The settle asks again all the same.
  */
-const SWEEP_MARGIN_MS = 60_000
+export const SWEEP_MARGIN_MS = 60_000
 
 /** Forgets what is older than the retention. */
 export function sqlSweeper(
   database: Pick<SqlDatabase<never>, 'run'>,
-  settings: Omit<SqlStoreSettings, 'seal'>,
+  settings: Pick<SqlStoreSettings, 'schema' | 'retentionMs'>,
 ): Sweeper {
   const tables = tablesIn(settings.schema)
   const statements = {

@@ -26,6 +26,7 @@ test('the package holds the compiled library, the schema to copy and its migrati
       'README.md',
       'package.json',
       'prisma/migrations/20261130000000_idempotency/migration.sql',
+      'prisma/partitioning/partition.sql',
       'prisma/schema/idempotency.prisma',
       ...compiled,
     ].sort(),

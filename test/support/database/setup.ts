@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import process from 'node:process'
 import type { TestProject } from 'vitest/node'
 import { migrate } from './migrate.js'
+import { partitionFinely } from './partition.js'
 import { runSql } from './runSql.js'
 import { startDatabaseSource } from './source.js'
 
@@ -20,11 +21,15 @@ export default async function setup(project: TestProject): Promise<() => Promise
   if (storeUrl !== undefined) return async () => undefined
   const source = await startDatabaseSource()
   const maintenanceUrl = source.directUrl('postgres')
+  const partitioned = process.env['TEST_PARTITIONED'] === '1'
   const [server] = await runSql<{ server_version: string }>(maintenanceUrl, 'show server_version')
-  console.log(`Postgres for this run: ${server?.server_version}, ${source.description}`)
+  console.log(
+    `Postgres for this run: ${server?.server_version}, ${source.description}${partitioned ? ', partitioned' : ''}`,
+  )
   const template = `idempotency_template_${randomBytes(4).toString('hex')}`
   const templateUrl = source.directUrl(template)
   await migrate(maintenanceUrl, templateUrl)
+  if (partitioned) await partitionFinely(templateUrl)
   await runSql(templateUrl, 'create table test_runs (id serial primary key, label text not null)')
   project.provide('database', { maintenanceUrl, templateUrl, url: source.url('*'), description: source.description })
   return async () => {
