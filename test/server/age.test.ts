@@ -255,7 +255,8 @@ test('the sweep reads a range of the primary key, and not the whole table', asyn
   const plan = (await db.query<{ 'QUERY PLAN': string }>(`explain ${statement}`))
     .map((row) => row['QUERY PLAN'])
     .join('\n')
-  expect(plan).toContain('Index Scan using idempotency_keys_pkey')
+  // Of the table, or of each of its partitions.
+  expect(plan).toMatch(/Index Scan using idempotency_keys\w*_pkey/)
   expect(plan).not.toMatch(/Seq Scan on idempotency_keys/)
 })
 

@@ -15,11 +15,11 @@ export interface RangeRow {
  */
 export const missingRanges = `
     with present as (
-      select floor(extract(epoch from clock_timestamp()) * 1000 / $2::bigint)::bigint * $2::bigint as ms
+      select floor(extract(epoch from clock_timestamp()) * 1000 / $2::bigint)::bigint * $2::bigint as begins
     ),
     range as (
       select ms, lpad(to_hex(ms), 12, '0') as low, lpad(to_hex(ms + $2::bigint), 12, '0') as high
-      from present, generate_series(present.ms, present.ms + $3::int * $2::bigint, $2::bigint) as ms
+      from present, generate_series(present.begins, present.begins + $3::int * $2::bigint, $2::bigint) as ms
     ),
     spelt as (
       select
