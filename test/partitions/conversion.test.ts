@@ -46,7 +46,8 @@ test('owner and grants of the table are those of the partitioned one, and its ch
   const db = await migratedDatabase()
   const role = `clerk_${db.url.slice(-8)}`
   await db.query(
-    `create role ${role}; grant select, insert on idempotency_keys to ${role}; alter table idempotency_keys owner to ${role}`,
+    `create role ${role}; grant select, insert on idempotency_keys to ${role}; alter table idempotency_keys owner to ${role};
+    alter table idempotency_keys add constraint of_the_application check (status <> 'lost')`,
   )
   const acl = () => db.query(`select relowner, relacl::text from pg_class where oid = 'idempotency_keys'::regclass`)
   const before = await acl()
