@@ -7,6 +7,7 @@ export const SECTIONS: Record<string, () => Promise<(bench: Bench) => Promise<Se
   profile: async () => (await import('./profile/profile.js')).profile,
   micro: async () => (await import('./micro/micro.js')).micro,
   storm: async () => (await import('./storm/retryStorm.js')).retryStorm,
+  scale: async () => (await import('./scale/tableScale.js')).tableScale,
   client: async () => (await import('./client/linkCost.js')).linkCost,
   seal: async () => (await import('./seal/seal.js')).seal,
 }

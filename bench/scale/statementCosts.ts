@@ -61,7 +61,7 @@ async function record(client: pg.Client): Promise<Recorded> {
     await transaction.claim(operation, 1)
     await transaction.settle(operation, 1 as Fence, { kind: 'value', result: 'x'.repeat(200) })
   })
-  await store.read(operation)
+  await store.readSettled(operation)
   const [claim, settle, read] = sent
   if (claim === undefined || settle === undefined || read === undefined) throw new Error('the store sent too little')
   return { operation, statements: { claim, order: { sql: ORDER, parameters: [] }, settle, read } }
@@ -83,9 +83,8 @@ export async function statementCosts(url: string, operations: number): Promise<R
       const operation = newOperation()
       const explain = async (name: StatementName) => {
         const { sql, parameters } = statements[name]
-        const own = parameters.map((value) =>
-          value === old.key ? operation.key : value === BigInt(old.birth) ? BigInt(operation.birth) : value,
-        )
+        // The times between which a key may be claimed are the recorded one's, which is as old as this run.
+        const own = parameters.map((value) => (value === old.key ? operation.key : value))
         const { rows } = await client.query(`explain (analyze, buffers, wal, format json) ${sql}`, own)
         const [explained] = (rows[0] as { 'QUERY PLAN': Explained[] })['QUERY PLAN']
         const sum = sums.get(name)

@@ -1,6 +1,7 @@
 import { sweepOnce } from '../../server/index.js'
+import { percentile } from '../measure/percentile.js'
+import { inWords, ratio, type Spread } from '../measure/ratio.js'
 import { markdownTable } from '../report/markdownTable.js'
-import { inWords, quantile, ratio, type Spread } from '../report/ratio.js'
 import type { Bench, Section } from '../section.js'
 import { type Churn, churn } from './churn.js'
 import { addKeys, fillKeys } from './fillKeys.js'
@@ -76,10 +77,10 @@ async function runRound(lane: Lane, { roundMs, counts }: { roundMs: number; coun
     return { fresh, replays: replays.map(({ ms }) => ms).sort((a, b) => a - b) }
   })
   if (!counts) return
-  lane.p50.push(quantile(fresh, 0.5))
-  lane.p99.push(quantile(fresh, 0.99))
+  lane.p50.push(percentile(fresh, 0.5))
+  lane.p99.push(percentile(fresh, 0.99))
   lane.perSecond.push((1000 * fresh.length) / took)
-  lane.replayP50.push(quantile(replays, 0.5))
+  lane.replayP50.push(percentile(replays, 0.5))
 }
 
 /** Keeps the table at its size, as a sweep in time would: what it deletes for so many seconds is there first. */
