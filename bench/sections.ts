@@ -8,6 +8,7 @@ export const SECTIONS: Record<string, () => Promise<(bench: Bench) => Promise<Se
   micro: async () => (await import('./micro/micro.js')).micro,
   storm: async () => (await import('./storm/retryStorm.js')).retryStorm,
   scale: async () => (await import('./scale/tableScale.js')).tableScale,
+  expiry: async () => (await import('./scale/expiry.js')).expiry,
   client: async () => (await import('./client/linkCost.js')).linkCost,
   seal: async () => (await import('./seal/seal.js')).seal,
 }

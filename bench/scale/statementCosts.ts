@@ -67,6 +67,21 @@ async function record(client: pg.Client): Promise<Recorded> {
   return { operation, statements: { claim, order: { sql: ORDER, parameters: [] }, settle, read } }
 }
 
+/** Makes the statements of operations, each with a key of its own. */
+export async function recordedOperations(client: pg.Client): Promise<() => Record<StatementName, Statement>> {
+  const { operation: old, statements } = await record(client)
+  return () => {
+    const { key } = newOperation()
+    // The times between which a key may be claimed are the recorded one's, which is as old as this run.
+    const own = ({ sql, parameters }: Statement): Statement => ({
+      sql,
+      parameters: parameters.map((value) => (value === old.key ? key : value)),
+    })
+    const { claim, order, settle, read } = statements
+    return { claim: own(claim), order, settle: own(settle), read: own(read) }
+  }
+}
+
 interface Explained {
   Plan: Record<'Shared Hit Blocks' | 'Shared Read Blocks' | 'WAL Bytes', number>
   'Planning Time': number
@@ -77,15 +92,13 @@ export async function statementCosts(url: string, operations: number): Promise<R
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {
-    const { operation: old, statements } = await record(client)
+    const next = await recordedOperations(client)
     const sums = new Map(STATEMENTS.map((name) => [name, { buffers: 0, walBytes: 0, planningMs: 0 }]))
     for (let n = 0; n < operations; n += 1) {
-      const operation = newOperation()
+      const statements = next()
       const explain = async (name: StatementName) => {
         const { sql, parameters } = statements[name]
-        // The times between which a key may be claimed are the recorded one's, which is as old as this run.
-        const own = parameters.map((value) => (value === old.key ? operation.key : value))
-        const { rows } = await client.query(`explain (analyze, buffers, wal, format json) ${sql}`, own)
+        const { rows } = await client.query(`explain (analyze, buffers, wal, format json) ${sql}`, [...parameters])
         const [explained] = (rows[0] as { 'QUERY PLAN': Explained[] })['QUERY PLAN']
         const sum = sums.get(name)
         if (explained === undefined || sum === undefined) throw new Error('there is no plan')
