@@ -1,8 +1,7 @@
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { machine } from './report/machine.js'
-import { writeResults } from './report/writeResults.js'
-import type { Section } from './section.js'
+import { type Measured, writeResults } from './report/writeResults.js'
 import { SECTIONS } from './sections.js'
 import { startBench } from './startBench.js'
 
@@ -15,24 +14,21 @@ if (unknown.length > 0) {
   process.exit(2)
 }
 
-const started = performance.now()
 const bench = await startBench({ quick: values.quick })
-const sections: Record<string, Section> = {}
+const sections: Record<string, Measured> = {}
 try {
   for (const name of names) {
     const begun = performance.now()
     const section = await (await SECTIONS[name]?.())?.(bench)
-    if (section !== undefined) sections[name] = section
-    console.error(`${name}: ${seconds(begun)} s`)
-    if (section !== undefined) console.log(`\n## ${section.title}\n\n${section.text}`)
+    if (section === undefined) continue
+    const seconds = Math.round((performance.now() - begun) / 1000)
+    sections[name] = { ...section, seconds, day: new Date().toISOString().slice(0, 10) }
+    console.error(`${name}: ${seconds} s`)
+    console.log(`\n## ${section.title}\n\n${section.text}`)
   }
 } finally {
   await bench.stop()
 }
-// Part of the results, or short rounds, would stand there as if they were the results.
-if (values.quick || values.only !== undefined) console.error('Nothing is written: that was not the whole bench.')
-else await writeResults({ machine: await machine(bench.postgresVersion), seconds: seconds(started), sections })
-
-function seconds(since: number): number {
-  return Math.round((performance.now() - since) / 1000)
-}
+// Short rounds would stand there as if they were the results.
+if (values.quick) console.error('Nothing is written: those were short rounds.')
+else await writeResults({ machine: await machine(bench.postgresVersion), sections }, Object.keys(SECTIONS))

@@ -16,7 +16,7 @@ export async function comparison(bench: Bench): Promise<Section> {
     const given = await databases(bench, redis)
     const plan = bench.quick
       ? { rounds: 3, warmUpMs: 100, firstMs: 300, replayMs: 200 }
-      : { rounds: 15, warmUpMs: 100, firstMs: 600, replayMs: 300 }
+      : { rounds: 15, warmUpMs: 100, firstMs: 400, replayMs: 250 }
     const near = await withRows(given, (rows) => alternate(rows, plan))
     const kept: Partial<Record<RowName, Sizes>> = {}
     for (const [name, own] of given) kept[name] = await sizes(own)
@@ -28,9 +28,9 @@ export async function comparison(bench: Bench): Promise<Section> {
     const text = [
       `One \`order.create\` (an insert), behind tRPC's HTTP server, which is a process of its own for each row, with a pool of 10`,
       `(DBOS has another 10). 8 callers in another process, on connections that stay open. ${plan.rounds} rounds of`,
-      `${plan.firstMs} ms of first calls and ${plan.replayMs} ms of replays, the rows by turns, each time beginning with another;`,
-      'one more before them does not count. Medians; in brackets the least and the most of the rounds. Bare is the interactive',
-      'transaction; the Redis rows and lease mode do the bare create. CPU is that of the server process. A replay comes as the link',
+      `${plan.firstMs} ms of first calls and ${plan.replayMs} ms of replays, the rows by turns, each time beginning with another, and before each`,
+      'one of the bare interactive transaction, to which its ratios are; one round more before them does not count. Medians; in',
+      'brackets the least and the most of the rounds. The Redis rows and lease mode do the bare create. CPU is that of the server. A replay comes as the link',
       'sends it, as a second attempt.',
       '',
       speedTable(near),

@@ -1,4 +1,4 @@
-import { inWords, ratio, spread } from '../measure/ratio.js'
+import { inWords, spread } from '../measure/ratio.js'
 import { markdownTable } from '../report/markdownTable.js'
 import type { Rounds } from './alternate.js'
 import type { Counts } from './count.js'
@@ -9,7 +9,6 @@ type PerRow<Value> = Partial<Record<RowName, Value>>
 
 /** How fast the rows are. */
 export function speedTable(rounds: Rounds): string {
-  const bare = (rounds.bareTransaction ?? []).map(({ first }) => first)
   const rows = ROW_NAMES.flatMap((name) => {
     const own = rounds[name]
     if (own === undefined) return []
@@ -18,12 +17,7 @@ export function speedTable(rounds: Rounds): string {
     return [
       [
         ROWS[name].title,
-        inWords(
-          ratio(
-            own.map(({ first }) => first),
-            bare,
-          ),
-        ),
+        inWords(spread(own.map(({ first, bare }) => first / bare.first))),
         ...[median('first').toFixed(0), median('p50').toFixed(1), median('p99').toFixed(1)],
         Number.isNaN(median('replays')) ? '' : median('replays').toFixed(0),
         median('cpu').toFixed(0),

@@ -15,6 +15,11 @@ export interface Round {
   replays: number
 }
 
+/** A round, and what the bare transaction did right before it. */
+export interface RoundBesideBare extends Round {
+  bare: Round
+}
+
 export interface RoundPlan {
   warmUpMs: number
   firstMs: number

@@ -45,5 +45,7 @@ const router = t.router({
   }),
 })
 const server = createHTTPServer({ router })
+// Connections stay open between rounds: one that is closed as it is used would fail its call.
+server.keepAliveTimeout = 600_000
 server.listen(0, '127.0.0.1', () => process.send?.(server.address()))
 process.on('disconnect', () => process.exit())
