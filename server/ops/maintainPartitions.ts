@@ -93,7 +93,12 @@ async function isThere(partitioner: Partitioner, { name }: Partition): Promise<b
 
 async function drop(partitioner: Partitioner, partition: Partition, settings: Settings): Promise<Drop> {
   if (await partitioner.hasKept(partition)) return 'kept'
-  await inBatches(settings, (size) => partitioner.deletePoints(partition, size))
+  let after: string | null = null
+  await inBatches(settings, async (batchSize) => {
+    const batch = await partitioner.deletePoints(partition, { after, batchSize })
+    after = batch.last
+    return batch.deleted
+  })
   return patiently(settings.lockMs, (lockMs) => partitioner.drop(partition, lockMs))
 }
 

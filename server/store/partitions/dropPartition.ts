@@ -18,6 +18,12 @@ export const hasKept = (name: string): string => `
       where old.status = 'in_flight' and (old.lease_expires_at > clock_timestamp() or old.on_unknown = 'manual')
     ) as found`
 
+export interface DeletedPointsRow {
+  deleted: number
+  /** The key that the batch ended with; `null` where there was none. */
+  last: string | null
+}
+
 /**
  * Deletes a batch of the recovery points of operations that are settled: nobody asks for those again. A partition that is
  * dropped takes none along, and Postgres looks for those that are left while it locks everybody out.
@@ -29,21 +35,21 @@ export function deleteSettledPoints({ recoveryPoints }: Tables, name: string): s
     with batch as materialized (
       select point.key, point.scope, point.name
       from ${recoveryPoints} as point
+      join ${name} as old on old.key = point.key and old.scope = point.scope
       where point.key >= $1::text collate "C" and point.key < $2::text collate "C"
-        and exists (
-          select from ${name} as old
-          where old.key = point.key and old.scope = point.scope and old.status = 'settled'
-        )
+        -- Said of both, so that neither is read from its beginning for each batch.
+        and old.key >= $1::text collate "C"
+        and old.status = 'settled'
       order by point.key
       limit $3::int
-      for update skip locked
+      for update of point skip locked
     ),
     deleted as (
       delete from ${recoveryPoints} as point using batch
       where point.key = batch.key and point.scope = batch.scope and point.name = batch.name
-      returning 1
+      returning point.key
     )
-    select count(*)::int as deleted from deleted`
+    select count(*)::int as deleted, max(deleted.key) as last from deleted`
 }
 
 /** The rest of them: of operations that are released or abandoned. Together with these, or they would be done again. $1 from, $2 to */

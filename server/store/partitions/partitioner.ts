@@ -44,8 +44,15 @@ export interface Partitioner {
   makeAhead(plan: PartitionPlan, lockMs: number): Promise<number | 'in use'>
   /** Whether something is in it that has to stay: a lease that lives, or what a person has to decide. */
   hasKept(partition: Partition): Promise<boolean>
-  /** Deletes a batch of the recovery points of what is settled there; gives their number. */
-  deletePoints(partition: Partition, batchSize: number): Promise<number>
+  /**
+   * Deletes a batch of the recovery points of what is settled there, in the order of their keys.
+   *
+   * @param after the last key of the batch before; `null` for the first
+   */
+  deletePoints(
+    partition: Partition,
+    batch: { after: string | null; batchSize: number },
+  ): Promise<{ deleted: number; last: string | null }>
   /** Drops a partition that is forgotten, with all that is in it. */
   drop(partition: Partition, lockMs: number): Promise<Drop>
   /** Deletes a batch of what is forgotten, as a sweep does, from one partition alone; gives their number. */

@@ -5,6 +5,7 @@ import { SWEEP_MARGIN_MS, sqlSweeper } from '../sqlSweeper.js'
 import { attachPartition, createPartition, hasKeys, lockPartitions } from './addPartition.js'
 import {
   boundLocks,
+  type DeletedPointsRow,
   deletePoints,
   deleteSettledPoints,
   detachPartition,
@@ -87,10 +88,11 @@ export function sqlPartitioner<Tx>(
       return row?.found !== false
     },
 
-    async deletePoints(partition, batchSize) {
-      const parameters = [...ends(partition), batchSize]
-      const [row] = await database.run<SweptRow>(deleteSettledPoints(tables, partition.name), parameters)
-      return row?.deleted ?? 0
+    async deletePoints(partition, { after, batchSize }) {
+      const [from, to] = ends(partition)
+      const sql = deleteSettledPoints(tables, partition.name)
+      const [row] = await database.run<DeletedPointsRow>(sql, [after ?? from, to, batchSize])
+      return row ?? { deleted: 0, last: null }
     },
 
     drop: (partition, lockMs): Promise<Drop> =>
