@@ -14,21 +14,24 @@ if (unknown.length > 0) {
   process.exit(2)
 }
 
+// Short rounds would stand there as if they were the results.
+if (values.quick) console.error('Nothing will be written: these are short rounds.')
 const bench = await startBench({ quick: values.quick })
-const sections: Record<string, Measured> = {}
 try {
   for (const name of names) {
     const begun = performance.now()
     const section = await (await SECTIONS[name]?.())?.(bench)
     if (section === undefined) continue
     const seconds = Math.round((performance.now() - begun) / 1000)
-    sections[name] = { ...section, seconds, day: new Date().toISOString().slice(0, 10) }
-    console.error(`${name}: ${seconds} s`)
-    console.log(`\n## ${section.title}\n\n${section.text}`)
+    console.log(`\n## ${section.title}\n\n${section.text}\n\n(${seconds} s)`)
+    if (values.quick) continue
+    const measured: Measured = { ...section, seconds, day: new Date().toISOString().slice(0, 10) }
+    // At once, so that a section that fails takes none before it along.
+    await writeResults(
+      { machine: await machine(bench.postgresVersion), sections: { [name]: measured } },
+      Object.keys(SECTIONS),
+    )
   }
 } finally {
   await bench.stop()
 }
-// Short rounds would stand there as if they were the results.
-if (values.quick) console.error('Nothing is written: those were short rounds.')
-else await writeResults({ machine: await machine(bench.postgresVersion), sections }, Object.keys(SECTIONS))
