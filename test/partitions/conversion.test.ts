@@ -25,6 +25,25 @@ test('a table with rows and points is partitioned, and answers as before', async
   expect(await db.query('select 1 from idempotency_recovery_points')).toEqual([])
 })
 
+test('the old table goes like any other partition, once all of it is forgotten', async () => {
+  const db = await migratedDatabase()
+  const [charged, young] = [newOperation({ ageMs: 5 * HOUR }), newOperation()]
+  await db.leases.claim(charged, 1, TERMS)
+  await db.leases.record(held(charged, 1), 'charge', '1')
+  await db.leases.settle(held(charged, 1), { kind: 'value', result: '1' })
+  const boundary = newOperation({ ageMs: 4 * HOUR }).key.slice(0, 13)
+  await db.query(
+    `alter table idempotency_keys add constraint idempotency_keys_before_check check (key < '${boundary}')`,
+  )
+  await partition(db.url)
+  await settled(db.keys, young)
+  await maintainPartitions(db.partitioned(3))
+  await db.marginPasses()
+  expect(await maintainPartitions(db.partitioned(3))).toMatchObject({ dropped: 1, left: 0, deleted: 0 })
+  expect(await db.contents()).toEqual({ idempotency_keys_default: [young.key] })
+  expect(await db.query('select 1 from idempotency_recovery_points')).toEqual([])
+})
+
 test('Prisma sees no drift in a partitioned table, nor in partitions that were made since', async () => {
   const db = await migratedDatabase()
   await db.query('drop table test_runs')
