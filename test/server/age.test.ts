@@ -257,7 +257,8 @@ test('the sweep reads a range of the primary key, and not the whole table', asyn
     .join('\n')
   // Of the table, or of each of its partitions.
   expect(plan).toMatch(/Index Scan using idempotency_keys\w*_pkey/)
-  expect(plan).not.toMatch(/Seq Scan on idempotency_keys/)
+  // An empty partition has nothing to read, and is read all the same.
+  expect(plan.replace(/Seq Scan on .* \(cost=0\.00\.\.0\.00 .*/g, '')).not.toMatch(/Seq Scan on idempotency_keys/)
 })
 
 /** Rows of operations that were settled long ago. */
