@@ -1,35 +1,61 @@
 import { type Round, type RoundBesideBare, type RoundPlan, round } from './round.js'
 import { ROWS, type RowName } from './rows.js'
-import type { RunningRow } from './startRow.js'
+import type { Given } from './shop.js'
+import { type RunningRow, startRow } from './startRow.js'
 
 /** The rounds of each row. */
 export type Rounds = Partial<Record<RowName, RoundBesideBare[]>>
 
+export interface Plan extends RoundPlan {
+  rounds: number
+  /** Rounds before those that count: until they are over, the server is still being compiled. */
+  warmUpRounds: number
+}
+
 /**
- * Rounds of all rows by turns, each time beginning with another one; right before each, one of the bare transaction: what
- * the machine does meanwhile hits both. The first round warms up and does not count.
+ * Each row by turns with the bare transaction, and only these two servers: one that stood idle while many others had their
+ * turn would pay for that, by pages and caches that it lost.
  */
-export async function alternate(
-  rows: ReadonlyMap<RowName, RunningRow>,
-  { rounds, ...plan }: RoundPlan & { rounds: number },
-): Promise<Rounds> {
+export async function alternate(given: ReadonlyMap<RowName, Given>, plan: Plan): Promise<Rounds> {
+  const bareGiven = given.get('bareTransaction')
+  if (bareGiven === undefined) throw new Error('nothing to compare with')
+  const bareRow = await startRow({ name: 'bareTransaction', ...bareGiven })
   const measured: Rounds = { bareTransaction: [] }
-  const turn = async (name: RowName): Promise<Round> => {
-    const row = rows.get(name)
-    if (row === undefined) throw new Error(`the row ${name} is not running`)
-    return round(row, { ...plan, replayMs: ROWS[name].keyIn === 'none' ? 0 : plan.replayMs })
-  }
-  const names = [...rows.keys()].filter((name) => name !== 'bareTransaction')
-  for (let at = 0; at <= rounds; at += 1) {
-    const from = at % names.length
-    for (const name of [...names.slice(from), ...names.slice(0, from)]) {
-      const bare = await turn('bareTransaction')
-      const own = await turn(name)
-      if (at === 0) continue
-      measured.bareTransaction?.push({ ...bare, bare })
-      measured[name] ??= []
-      measured[name].push({ ...own, bare })
+  try {
+    for (const [name, own] of given) {
+      if (name === 'bareTransaction') continue
+      const row = await startRow({ name, ...own })
+      try {
+        measured[name] = await besideBare({ row, bareRow, keyIn: ROWS[name].keyIn }, plan)
+      } finally {
+        await row.stop()
+      }
+      measured.bareTransaction?.push(...measured[name].map(({ bare }) => ({ ...bare, bare })))
     }
+  } finally {
+    await bareRow.stop()
   }
   return measured
+}
+
+interface Pair {
+  row: RunningRow
+  bareRow: RunningRow
+  keyIn: (typeof ROWS)[RowName]['keyIn']
+}
+
+async function besideBare({ row, bareRow, keyIn }: Pair, plan: Plan): Promise<RoundBesideBare[]> {
+  const own = () => round(row, { ...plan, replayMs: keyIn === 'none' ? 0 : plan.replayMs })
+  const bare = () => round(bareRow, { ...plan, replayMs: 0 })
+  const rounds: RoundBesideBare[] = []
+  for (let at = 0; at < plan.warmUpRounds + plan.rounds; at += 1) {
+    let [of, to]: (Round | undefined)[] = []
+    // None is always the second.
+    for (const turn of at % 2 === 0 ? [bare, own] : [own, bare]) {
+      if (turn === bare) to = await turn()
+      else of = await turn()
+    }
+    if (at >= plan.warmUpRounds && of !== undefined && to !== undefined) rounds.push({ ...of, bare: to })
+  }
+  return rounds
 }

@@ -3,10 +3,8 @@ import { once } from 'node:events'
 import path from 'node:path'
 import pg from 'pg'
 import { percentile } from '../measure/percentile.js'
-import { alternate, type Rounds } from './alternate.js'
-import type { RoundPlan } from './round.js'
+import { alternate, type Plan, type Rounds } from './alternate.js'
 import type { RowName } from './rows.js'
-import { withRows } from './setUp.js'
 import type { Given } from './shop.js'
 
 export interface NetworkRounds {
@@ -26,10 +24,7 @@ const ROWS_HERE: RowName[] = [
 const DELAY_MS = 1
 
 /** Rounds with a network between the servers and their database. */
-export async function overNetwork(
-  given: ReadonlyMap<RowName, Given>,
-  plan: RoundPlan & { rounds: number },
-): Promise<NetworkRounds> {
+export async function overNetwork(given: ReadonlyMap<RowName, Given>, plan: Plan): Promise<NetworkRounds> {
   const [any] = given.values()
   if (any === undefined) throw new Error('there are no rows')
   const relay = fork(path.join(import.meta.dirname, 'relayProcess.ts'), [any.databaseUrl, String(DELAY_MS)])
@@ -42,7 +37,7 @@ export async function overNetwork(
   })
   try {
     const pingMs = { through: await ping(led(any.databaseUrl)), without: await ping(any.databaseUrl) }
-    return { pingMs, rounds: await withRows(new Map(here), (rows) => alternate(rows, plan)) }
+    return { pingMs, rounds: await alternate(new Map(here), plan) }
   } finally {
     relay.disconnect()
   }
