@@ -1,5 +1,6 @@
+import { spread } from '../measure/ratio.js'
 import type { Bench, Section } from '../section.js'
-import { alternate } from './alternate.js'
+import { alternate, type Rounds } from './alternate.js'
 import { costTable, speedTable } from './comparisonTables.js'
 import { type Counts, count } from './count.js'
 import { overNetwork } from './network.js'
@@ -16,7 +17,7 @@ export async function comparison(bench: Bench): Promise<Section> {
     const given = await databases(bench, redis)
     const plan = bench.quick
       ? { rounds: 3, warmUpRounds: 1, warmUpMs: 50, firstMs: 300, replayMs: 200 }
-      : { rounds: 11, warmUpRounds: 4, warmUpMs: 50, firstMs: 400, replayMs: 250 }
+      : { rounds: 9, warmUpRounds: 3, warmUpMs: 50, firstMs: 400, replayMs: 250 }
     const near = await alternate(given, plan)
     const kept: Partial<Record<RowName, Sizes>> = {}
     for (const [name, own] of given) kept[name] = await sizes(own)
@@ -55,9 +56,24 @@ export async function comparison(bench: Bench): Promise<Section> {
     return {
       title: 'Peers',
       text,
-      figures: { plan, near, far, pingMs, counts, kept, targets: reached },
+      figures: { plan, near: spreads(near), far: spreads(far), pingMs, counts, kept, targets: reached },
     }
   } finally {
     await redis.stop()
   }
+}
+
+const FIGURES = ['first', 'p50', 'p99', 'cpu', 'replays'] as const
+
+/** What the rounds of each row come to. */
+function spreads(rounds: Rounds): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(rounds).map(([name, own]) => [
+      name,
+      {
+        toBare: spread(own.map(({ first, bare }) => first / bare.first)),
+        ...Object.fromEntries(FIGURES.map((figure) => [figure, spread(own.map((round) => round[figure]))])),
+      },
+    ]),
+  )
 }
