@@ -59,6 +59,23 @@ test('of several calls at once each partition is made by one, and dropped by one
   expect(made.length).toBeGreaterThanOrEqual(2)
 })
 
+test('partitions are made by one call at a time, and the next finds them', async () => {
+  const db = await migratedDatabase()
+  await partition(db.url)
+  const { partitioner } = db.partitioned()
+  const holder = await db.connect()
+  // A partition is attached with a lock on the points, whose foreign key leads there.
+  await holder.query('begin; lock table idempotency_recovery_points in row exclusive mode')
+  const waiting = () => db.query('select 1 from pg_locks where not granted')
+  const plan = { partitionMs: DAY, ahead: 4 }
+  const first = partitioner.makeAhead(plan, 20_000)
+  await expect.poll(waiting).toHaveLength(1)
+  const second = partitioner.makeAhead(plan, 20_000)
+  await expect.poll(waiting).toHaveLength(2)
+  await holder.query('commit')
+  expect([await first, await second]).toEqual([3, 0])
+})
+
 test('a key without a partition of its time is found in the default one, and forgotten there later', async () => {
   const db = await migratedDatabase()
   await partition(db.url)
@@ -176,7 +193,6 @@ test('the points of what was released go with its partition and not before, or a
   expect(await maintainPartitions(db.partitioned(3), HOURLY)).toMatchObject({ dropped: 6, left: 1, deleted: 0 })
   expect(await db.leases.points(released)).toEqual([{ name: 'charge', result: '1', fence: 1 }])
   await busy.query('commit')
-  busy.release()
   expect(await db.leases.takeOver(released, TERMS)).toMatchObject({ kind: 'won', fence: 2 })
   await db.marginPasses()
   expect(await maintainPartitions(db.partitioned(3), HOURLY)).toMatchObject({ dropped: 0, left: 1 })
@@ -254,7 +270,6 @@ test('an attempt that waits while a partition is dropped finds the table as it i
     .poll(() => db.query(`select 1 from pg_locks where not granted and relation = 'idempotency_keys'::regclass`))
     .toHaveLength(2)
   await dropping.query('drop table hour_9; commit')
-  dropping.release()
   await waiting
   expect(await refused).toMatchObject({ kind: 'lost', found: { status: 'absent', age: 'too old' } })
   expect(await db.keys.read(first)).toMatchObject({ status: 'settled' })

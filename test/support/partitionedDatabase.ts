@@ -49,7 +49,12 @@ export async function migratedDatabase(): Promise<PartitionedDatabase> {
     schema: undefined,
     tables: tablesIn(undefined),
     query,
-    connect: () => pool.connect(),
+    async connect() {
+      const session = await pool.connect()
+      // Its transaction may be open where the test failed.
+      onTestFinished(() => session.release(true))
+      return session
+    },
   }
   return {
     ...store,
