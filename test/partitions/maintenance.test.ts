@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { maintainPartitions } from '../../server/ops/maintainPartitions.js'
+import { sqlPartitioner } from '../../server/store/partitions/sqlPartitioner.js'
 import { partition } from '../support/database/partition.js'
 import { migratedDatabase, partitionedDatabase } from '../support/partitionedDatabase.js'
 import {
@@ -229,6 +230,71 @@ test('a claim that is late is not overtaken by the drop of its partition, and is
   await db.marginPasses()
   expect(await maintainPartitions(db.partitioned(3), HOURLY)).toMatchObject({ dropped: 7, left: 0 })
   expect(await db.contents()).toEqual({})
+})
+
+test('a takeover between the look at a partition and its drop is not lost', async () => {
+  const db = await partitionedDatabase()
+  const released = aged(5)
+  await db.leases.claim(released, 1, TERMS)
+  await db.leases.release(held(released, 1))
+  let takeover: Promise<unknown> | undefined
+  const over = async () => {
+    let ended = false
+    takeover ??= db.leases.takeOver(released, TERMS).finally(() => {
+      ended = true
+    })
+    const waits = () => db.query('select 1 from pg_locks where not granted')
+    await expect.poll(async () => ended || (await waits()).length > 0).toBe(true)
+  }
+  const sql: typeof db.sql = {
+    ...db.sql,
+    transaction: (options, body) =>
+      db.sql.transaction(options, (open) =>
+        body({
+          ...open,
+          async run(statement, parameters) {
+            if (statement.includes('detach partition')) await over()
+            return open.run(statement, parameters)
+          },
+        }),
+      ),
+  }
+  const partitioner = sqlPartitioner(sql, { schema: undefined, retentionMs: 3 * HOUR })
+  await partitioner.raiseWatermark()
+  await db.marginPasses()
+  const forgotten = (await partitioner.partitions())?.forgotten.find(({ name }) => name === 'public.hour_5')
+  if (forgotten === undefined) return expect.fail('hour_5 is not forgotten')
+  expect(await partitioner.drop(forgotten, 100)).toBe('in use')
+  expect(await takeover).toMatchObject({ kind: 'won', fence: 2 })
+  expect(await partitioner.drop(forgotten, 100)).toBe('kept')
+  expect(await db.contents()).toEqual({ hour_5: [released.key] })
+})
+
+test('a drop whose process goes silent keeps nobody waiting for long', async () => {
+  const db = await partitionedDatabase()
+  let seen: unknown
+  const sql: typeof db.sql = {
+    ...db.sql,
+    transaction: (options, body) =>
+      db.sql.transaction(options, (open) =>
+        body({
+          ...open,
+          async run<Row>(statement: string, parameters: Parameters<typeof open.run>[1]) {
+            if (statement.startsWith('drop table')) {
+              seen = await open.run(`select current_setting('idle_in_transaction_session_timeout') as idle`, [])
+            }
+            return open.run<Row>(statement, parameters)
+          },
+        }),
+      ),
+  }
+  const partitioner = sqlPartitioner(sql, { schema: undefined, retentionMs: 3 * HOUR })
+  await partitioner.raiseWatermark()
+  await db.marginPasses()
+  const [oldest] = (await partitioner.partitions())?.forgotten ?? []
+  if (oldest === undefined) return expect.fail('nothing is forgotten')
+  expect(await partitioner.drop(oldest, 100)).toBe('dropped')
+  expect(seen).toEqual([{ idle: '5s' }])
 })
 
 test('a drop gives up where a transaction does not end, and others work before and after it', async () => {
