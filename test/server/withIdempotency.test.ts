@@ -48,7 +48,8 @@ async function shopOn(prisma: PrismaClient, inHandler: (tx: Tx, key: string) => 
 }
 
 async function shopBehindProxy(inHandler: (tx: Tx, key: string) => unknown, options = {}, prepare = false) {
-  const proxy = await startDatabaseProxy(db.url)
+  // Not every pooler knows of names.
+  const proxy = await startDatabaseProxy(prepare ? db.directUrl : db.url)
   const prisma = clientWith(withIdempotency(new PrismaPg({ connectionString: proxy.url, max }), { prepare }))
   const call = await shopOn(prisma, inHandler, options)
   // Prisma's first queries of a model cost more than later ones.
