@@ -1,4 +1,4 @@
-import { startRides, type TakenRide, takeRide, type WaitingRide } from '../ride.js'
+import { type Direct, startRides, type TakenRide, takeRide, type WaitingRide } from '../ride.js'
 import { ClosingFailed, type Statement } from '../sqlDatabase.js'
 import { type PgPool, runDirectly } from './runDirectly.js'
 import { type PgClient, type SendOptions, StatementFailed, sendTogether } from './sendTogether.js'
@@ -50,12 +50,15 @@ export function withIdempotency<Factory extends AdapterFactory>(
 }
 
 function carrying(adapter: Adapter, options: SendOptions): Adapter {
+  const pool = adapter.underlyingDriver?.()
+  if (!isPool(pool)) return adapter
+  const run = runDirectly(pool, options)
+  const direct = () => (pool.ending === true ? undefined : run)
   return Object.assign(Object.create(adapter) as Adapter, {
     startTransaction(isolationLevel?: string): Promise<Transaction> {
-      const pool = adapter.underlyingDriver?.()
-      const ride = isPool(pool) ? takeRide() : undefined
+      const ride = takeRide()
       if (ride === undefined) return adapter.startTransaction(isolationLevel)
-      return startWith(ride, { adapter, pool: pool as Pool, isolationLevel, options })
+      return startWith(ride, { adapter, pool, direct, isolationLevel, options })
     },
   })
 }
@@ -73,9 +76,10 @@ async function startWith(
   {
     adapter,
     pool,
+    direct,
     isolationLevel,
     options,
-  }: { adapter: Adapter; pool: Pool; isolationLevel: string | undefined; options: SendOptions },
+  }: { adapter: Adapter; pool: Pool; direct: Direct; isolationLevel: string | undefined; options: SendOptions },
 ): Promise<Transaction> {
   let held: HeldBack | undefined
   const starting = Object.assign(Object.create(adapter) as Adapter, {
@@ -96,8 +100,7 @@ async function startWith(
   )
   // Else Prisma ends it by a method of the adapter, and COMMIT is never seen.
   const closes = transaction.options.usePhantomQuery === false
-  const direct = runDirectly(pool, options)
-  const taken = ride.begin(opened, { closes, direct: () => (pool.ending === true ? undefined : direct) })
+  const taken = ride.begin(opened, { closes, direct })
   return riding(transaction, taken, { client, options })
 }
 
