@@ -1,4 +1,4 @@
-import { type Round, type RoundBesideBare, type RoundPlan, round } from './round.js'
+import { type RoundBesideBare, type RoundPlan, round } from './round.js'
 import { ROWS, type RowName } from './rows.js'
 import type { Given } from './shop.js'
 import { type RunningRow, startRow } from './startRow.js'
@@ -49,13 +49,11 @@ async function besideBare({ row, bareRow, keyIn }: Pair, plan: Plan): Promise<Ro
   const bare = () => round(bareRow, { ...plan, replayMs: 0 })
   const rounds: RoundBesideBare[] = []
   for (let at = 0; at < plan.warmUpRounds + plan.rounds; at += 1) {
-    let [of, to]: (Round | undefined)[] = []
     // None is always the second.
-    for (const turn of at % 2 === 0 ? [bare, own] : [own, bare]) {
-      if (turn === bare) to = await turn()
-      else of = await turn()
-    }
-    if (at >= plan.warmUpRounds && of !== undefined && to !== undefined) rounds.push({ ...of, bare: to })
+    const before = at % 2 === 0 ? await bare() : undefined
+    const measured = await own()
+    const beside = before ?? (await bare())
+    if (at >= plan.warmUpRounds) rounds.push({ ...measured, bare: beside })
   }
   return rounds
 }

@@ -41,7 +41,12 @@ export async function planCosts(bench: Bench): Promise<PlanCost[]> {
     }
     return clients.map(({ partitions }, at) => {
       const of = times[at]
-      return { partitions, unnamed: middle(of?.unnamed), named: middle(of?.named), generic: middle(of?.generic) }
+      return {
+        partitions,
+        unnamed: percentile(of?.unnamed ?? [], 0.5),
+        named: percentile(of?.named ?? [], 0.5),
+        generic: percentile(of?.generic ?? [], 0.5),
+      }
     })
   } finally {
     for (const { client } of clients) await client.end()
@@ -62,8 +67,4 @@ async function operationsOn(client: pg.Client, way: keyof Omit<PlanCost, 'partit
     }
     await client.query('rollback')
   }
-}
-
-function middle(values: readonly number[] = []): number {
-  return percentile(values, 0.5)
 }

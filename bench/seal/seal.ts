@@ -5,6 +5,7 @@ import { v7 } from 'uuid'
 import { z } from 'zod'
 import { inQueues } from '../../examples/support/inQueues.js'
 import { PrismaClient } from '../../generated/prisma/client.js'
+import { alternately } from '../measure/alternately.js'
 import { inWords, ratio } from '../measure/ratio.js'
 import { markdownTable } from '../report/markdownTable.js'
 import type { Bench, Section } from '../section.js'
@@ -20,27 +21,28 @@ export async function seal({ database, quick }: Bench): Promise<Section> {
   const prisma = new PrismaClient({
     adapter: new PrismaPg({ connectionString: await database('seal'), max: 10 }),
   })
-  const open = {
-    caller: callerWith(prisma, [{ from: 0, secret: null }]),
-    first: [] as number[],
-    replay: [] as number[],
+  const callers = {
+    open: callerWith(prisma, [{ from: 0, secret: null }]),
+    sealed: callerWith(prisma, 'the bench seals with 32 bytes, too'),
   }
-  const sealed = { caller: callerWith(prisma, 'the bench seals with 32 bytes, too'), first: [], replay: [] }
-  const lanes: (typeof open)[] = [open, sealed]
-  // The first round warms up and does not count.
-  for (let round = 0; round <= plan.rounds; round += 1) {
-    for (const { caller, first, replay } of round % 2 === 0 ? lanes : lanes.toReversed()) {
-      const keys = Array.from({ length: plan.calls }, () => v7())
-      const call = async (key: string) => void (await caller.create(withIdempotencyKey({ item: 'tea' }, key)))
-      for (const kind of [first, replay]) {
-        const start = performance.now()
-        await inQueues(CALLERS, keys, call)
-        if (round > 0) kind.push((1000 * plan.calls) / (performance.now() - start))
-      }
+  const measured = await alternately(['open', 'sealed'], plan.rounds, async (lane) => {
+    const keys = Array.from({ length: plan.calls }, () => v7())
+    const perSecond = async () => {
+      const start = performance.now()
+      await inQueues(CALLERS, keys, async (key) => {
+        await callers[lane].create(withIdempotencyKey({ item: 'tea' }, key))
+      })
+      return (1000 * plan.calls) / (performance.now() - start)
     }
-  }
+    return { first: await perSecond(), replay: await perSecond() }
+  })
   await prisma.$disconnect()
-  const ratios = { first: ratio(sealed.first, open.first), replay: ratio(sealed.replay, open.replay) }
+  const sealedToOpen = (kind: 'first' | 'replay') =>
+    ratio(
+      measured.sealed.map((round) => round[kind]),
+      measured.open.map((round) => round[kind]),
+    )
+  const ratios = { first: sealedToOpen('first'), replay: sealedToOpen('replay') }
   return {
     title: 'Sealing',
     text: markdownTable(
