@@ -1,32 +1,17 @@
-import { readFile } from 'node:fs/promises'
-import path from 'node:path'
-import { keyOf } from './rows.js'
-import { queryOnce } from './watermark.js'
+import { partitionInto } from '../../test/support/database/partition.js'
 
-const SCRIPT = path.resolve(import.meta.dirname, '../../prisma/partitioning/partition.sql')
+const HOUR = 3_600_000
 
-/** Partitions an empty table by the script that we publish, and then into partitions of so many hours from now, or before. */
+/** Partitions an empty table into partitions of so many hours, from so many hours from now to so many. */
 export async function partitionByHours(
   url: string,
   { hours, from, to }: { hours: number; from: number; to: number },
 ): Promise<void> {
-  await queryOnce(url, await readFile(SCRIPT, 'utf8'))
-  const bound = (hour: string) => `substr(${keyOf(`(begun + (${hour}) * 3600000)::bigint`, `repeat('0', 32)`)}, 1, 13)`
-  await queryOnce(
-    url,
-    `do $$
-    declare
-      begun bigint := (extract(epoch from now()) * 1000)::bigint;
-      hour int;
-    begin
-      alter table idempotency_keys detach partition idempotency_keys_before;
-      drop table idempotency_keys_before;
-      for hour in select generate_series(${from}, ${to} - 1, ${hours}) loop
-        execute format(
-          'create table %I partition of idempotency_keys for values from (%L) to (%L) with (fillfactor = 70)',
-          'idempotency_keys_at_' || hour, ${bound('hour')}, ${bound(`hour + ${hours}`)}
-        );
-      end loop;
-    end $$`,
-  )
+  const now = Date.now()
+  const parts = Array.from({ length: Math.ceil((to - from) / hours) }, (_, at) => ({
+    name: `idempotency_keys_at_${at}`,
+    fromMs: now + (from + at * hours) * HOUR,
+    toMs: now + (from + (at + 1) * hours) * HOUR,
+  }))
+  await partitionInto(url, parts)
 }

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { maintainPartitions } from '../../server/ops/maintainPartitions.js'
 import { sqlPartitioner } from '../../server/store/partitions/sqlPartitioner.js'
+import type { RunSql } from '../../server/store/sqlDatabase.js'
 import { partition } from '../support/database/partition.js'
-import { migratedDatabase, partitionedDatabase } from '../support/partitionedDatabase.js'
+import { migratedDatabase, type PartitionedDatabase, partitionedDatabase } from '../support/partitionedDatabase.js'
 import {
   BOUNDS,
   endLease,
@@ -246,19 +247,9 @@ test('a takeover between the look at a partition and its drop is not lost', asyn
     const waits = () => db.query('select 1 from pg_locks where not granted')
     await expect.poll(async () => ended || (await waits()).length > 0).toBe(true)
   }
-  const sql: typeof db.sql = {
-    ...db.sql,
-    transaction: (options, body) =>
-      db.sql.transaction(options, (open) =>
-        body({
-          ...open,
-          async run(statement, parameters) {
-            if (statement.includes('detach partition')) await over()
-            return open.run(statement, parameters)
-          },
-        }),
-      ),
-  }
+  const sql = withHook(db.sql, async (statement) => {
+    if (statement.includes('detach partition')) await over()
+  })
   const partitioner = sqlPartitioner(sql, { schema: undefined, retentionMs: 3 * HOUR })
   await partitioner.raiseWatermark()
   await db.marginPasses()
@@ -273,21 +264,10 @@ test('a takeover between the look at a partition and its drop is not lost', asyn
 test('a drop whose process goes silent keeps nobody waiting for long', async () => {
   const db = await partitionedDatabase()
   let seen: unknown
-  const sql: typeof db.sql = {
-    ...db.sql,
-    transaction: (options, body) =>
-      db.sql.transaction(options, (open) =>
-        body({
-          ...open,
-          async run<Row>(statement: string, parameters: Parameters<typeof open.run>[1]) {
-            if (statement.startsWith('drop table')) {
-              seen = await open.run(`select current_setting('idle_in_transaction_session_timeout') as idle`, [])
-            }
-            return open.run<Row>(statement, parameters)
-          },
-        }),
-      ),
-  }
+  const sql = withHook(db.sql, async (statement, run) => {
+    if (!statement.startsWith('drop table')) return
+    seen = await run(`select current_setting('idle_in_transaction_session_timeout') as idle`, [])
+  })
   const partitioner = sqlPartitioner(sql, { schema: undefined, retentionMs: 3 * HOUR })
   await partitioner.raiseWatermark()
   await db.marginPasses()
@@ -359,3 +339,21 @@ test.each([
   const db = await migratedDatabase()
   await expect(maintainPartitions(db.partitioned(), options)).rejects.toThrow(complaint)
 })
+
+/** The same database, which asks before each statement of a transaction. */
+function withHook(sql: PartitionedDatabase['sql'], before: (statement: string, run: RunSql) => Promise<void>) {
+  const hooked: typeof sql = {
+    ...sql,
+    transaction: (options, body) =>
+      sql.transaction(options, (open) =>
+        body({
+          ...open,
+          async run<Row>(statement: string, parameters: Parameters<RunSql>[1]) {
+            await before(statement, open.run)
+            return open.run<Row>(statement, parameters)
+          },
+        }),
+      ),
+  }
+  return hooked
+}

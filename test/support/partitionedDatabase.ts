@@ -9,7 +9,7 @@ import { sqlPartitioner } from '../../server/store/partitions/sqlPartitioner.js'
 import { prismaDatabase } from '../../server/store/prisma.js'
 import { tablesIn } from '../../server/store/sql/tables.js'
 import { createDatabase } from '../prisma/createDatabase.js'
-import { partition } from './database/partition.js'
+import { partitionInto } from './database/partition.js'
 import { HOUR, RETENTION_MS, storesOn } from './store/contract.js'
 import type { StoreDatabase } from './store/useStore.js'
 
@@ -86,26 +86,13 @@ export async function migratedDatabase(): Promise<PartitionedDatabase> {
 /** The same partitioned, with a partition for each hour of the last ten, such as `hour_5` for births five hours ago. */
 export async function partitionedDatabase(): Promise<PartitionedDatabase> {
   const database = await migratedDatabase()
-  await partition(database.url)
-  await database.query(
-    `do $$
-    declare hour record;
-    begin
-      alter table idempotency_keys detach partition idempotency_keys_before;
-      drop table idempotency_keys_before;
-      for hour in
-        select age, lpad(to_hex(from_ms), 12, '0') as low, lpad(to_hex(from_ms + 3600000), 12, '0') as high
-        from (
-          select age, ((extract(epoch from now()) - 1800) * 1000)::bigint - age * 3600000 as from_ms
-          from generate_series(0, 10) as age
-        ) as starts
-      loop
-        execute format(
-          'create table hour_%s partition of idempotency_keys for values from (%L) to (%L)',
-          hour.age, substr(hour.low, 1, 8) || '-' || substr(hour.low, 9), substr(hour.high, 1, 8) || '-' || substr(hour.high, 9)
-        );
-      end loop;
-    end $$`,
-  )
+  const now = Date.now()
+  const from = (age: number) => now - HOUR / 2 - age * HOUR
+  const parts = Array.from({ length: 11 }, (_, age) => ({
+    name: `hour_${age}`,
+    fromMs: from(age),
+    toMs: from(age - 1),
+  }))
+  await partitionInto(database.url, parts)
   return database
 }
